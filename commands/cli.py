@@ -138,9 +138,9 @@ def test(context: typer.Context) -> None:
 
 @app.command()
 def wheels(
-    folder: Annotated[Path, typer.Argument(help="Folder of the wheels.")] = Path("dist"),
+    folder: Annotated[Path, typer.Argument(help="Folder for the built files.")] = Path("dist"),
 ) -> None:
-    """Build the packages and the page; `./run` does it without the packages of the project."""
+    """Build all packages as wheels and source archives; headwater's wheel contains the page."""
     become([str(REPOSITORY / "run"), "wheels", str(folder.absolute())], dict(os.environ))
 
 

@@ -50,7 +50,7 @@ def run_demo(
 ) -> None:
     """Run the demo for a taxi service until Ctrl-C, or with `exit_when_done` until it is done.
 
-    With `has_marts`, dbt builds its marts from the tables.
+    With `has_marts`, dbt also builds marts from the tables.
 
     Raises:
         PipelineError: a step failed; the message says which one and where to look.
@@ -68,7 +68,7 @@ def run_demo(
                 with progress.stage("Lineage ingested"):
                     services[0].wait_until(lambda: lineage_caught_up(settings), CAUGHT_UP_SECONDS)
             if has_marts:
-                with progress.stage("Marts, built by dbt"):
+                with progress.stage("Marts built by dbt"):
                     build_marts(settings, service)
             if deliveries(settings):
                 with progress.stage(f"Lineage delivered to {settings.lineage_backend}"):

@@ -49,7 +49,7 @@ def data_line(settings: Settings, service: str, months: list[str]) -> str:
 def show_result(
     console: Console, settings: Settings, service: str, *, has_marts: bool = False
 ) -> None:
-    """Print some forecasts of a taxi service and their lineage, then that of the marts' report.
+    """Print some forecasts of a taxi service with their lineage; with marts, that of the report.
 
     Raises:
         DemoFailed: there are no forecasts, or the lineage server does not respond.
@@ -74,7 +74,7 @@ def show_result(
     console.print(grid)
     _show_tree(console, settings, table.name)
     if has_marts:
-        _show_command(console, settings, "Upstream of the report on dbt's marts", "tree", EXPOSURE)
+        _show_command(console, settings, "Upstream of the report on the marts", "tree", EXPOSURE)
 
 
 def _show_tree(console: Console, settings: Settings, table: str) -> None:

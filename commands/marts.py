@@ -1,6 +1,6 @@
-"""The dbt lane of the demo: marts on the lakehouse, built by dbt and imported into the lineage.
+"""Build the marts of `./run demo --dbt` with dbt, and import their lineage.
 
-dbt has an environment of its own, because its packages conflict with those of this project.
+dbt has its own environment, because its packages conflict with those of this project.
 """
 
 from __future__ import annotations
@@ -34,28 +34,32 @@ class MartsFailed(PipelineError):
 
 
 def require_marts(settings: Settings) -> None:
-    """Check that the settings allow the dbt lane.
+    """Check that the demo can build marts with these settings.
 
     Raises:
-        SettingsError: the tables are on AWS, or no lineage server of the demo keeps the lineage.
+        SettingsError: the tables are on AWS, or the demo's lineage server receives no lineage.
     """
     if settings.lakehouse == "glue":
-        raise SettingsError("--dbt received LAKEHOUSE=glue, but it needs local tables.")
+        raise SettingsError("--dbt received LAKEHOUSE=glue, expected LAKEHOUSE=local.")
     if not is_embedded(settings):
         raise SettingsError(
-            f"--dbt received LINEAGE_BACKEND={settings.lineage_backend}, but it imports into the "
-            "lineage server of the demo. Use LINEAGE_DELIVERY=collector or another backend."
+            "--dbt needs the lineage server of the demo, which receives nothing with "
+            f"LINEAGE_BACKEND={settings.lineage_backend} and LINEAGE_DELIVERY="
+            f"{settings.lineage_delivery}. Use LINEAGE_BACKEND=embedded, or for other backends "
+            "LINEAGE_DELIVERY=collector."
         )
 
 
 def build_marts(settings: Settings, service: str, target: tuple[str, ...] = ()) -> None:
     """Build and test the marts, and import their lineage.
 
-    `target` are the options of `headwater` that name a log; by default, the server is used.
+    `target` are options of `headwater`, such as `--database`, that select another destination than
+    the server of the settings.
 
     Raises:
         SetupError: dbt cannot be installed.
-        MartsFailed: a model or a test failed; its lineage is imported all the same.
+        MartsFailed: a model or a test failed, after which lineage was still imported if possible;
+            or the import failed.
     """
     folder = settings.state_dir / "marts"
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +73,7 @@ def build_marts(settings: Settings, service: str, target: tuple[str, ...] = ()) 
     harvest += ["--target-path", str(folder / "target"), "--namespace", settings.job_namespace]
     if not built:
         _run([*harvest, *target], environ, folder / "harvest.log")
-        raise MartsFailed(f"dbt failed. Its output is {folder / 'dbt.log'}:\n{_end_of(folder)}")
+        raise MartsFailed(f"dbt failed. The end of {folder / 'dbt.log'}:\n{_end_of(folder)}")
     join = [headwater, "alias", *source_names(settings, service)]
     for command in (harvest, join):
         if not _run([*command, *target], environ, folder / "harvest.log"):
@@ -91,7 +95,7 @@ def ensure_dbt() -> Path:
     """Return the folder of dbt's programs; install dbt into `.state/dbt` the first time.
 
     Raises:
-        SetupError: it cannot be installed.
+        SetupError: dbt cannot be installed.
     """
     home = REPOSITORY / ".state" / "dbt"
     marker = home / "packages"

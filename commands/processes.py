@@ -80,7 +80,7 @@ class Service:
                     f"{self.name} is not ready after {seconds:.0f} s. {self._log_tail()}"
                 )
             time.sleep(pause)
-            pause = min(1.0, pause * 1.2)  # the checks take CPU time from what is waited for
+            pause = min(1.0, pause * 1.2)  # each check slows down the programs that start
 
     def stop(self) -> None:
         """End the programs and everything they started."""

@@ -1,4 +1,4 @@
-"""headwater without its plugins: a wheel of the kernel, installed in a virtual environment."""
+"""A wheel of headwater without its plugins, installed in a virtual environment."""
 
 from __future__ import annotations
 

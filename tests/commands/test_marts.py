@@ -1,4 +1,4 @@
-"""The dbt lane of the demo, really run on a small table of the lakehouse."""
+"""The marts of `./run demo --dbt`, built by dbt from a small table of the lakehouse."""
 
 from __future__ import annotations
 

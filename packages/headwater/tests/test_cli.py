@@ -272,7 +272,7 @@ def test_impact_and_path_print_one_line_per_node(database: str, call: Call) -> N
     assert re.split("  +", result[0]) == ["steps", "node", "latest run, tags, owners"]
     assert re.match("    1  Flow.train +COMPLETED  ", result[1])
     result = call("path", "Flow/model", "db.trips", "--database", database).stdout.splitlines()
-    assert result[0] == "No path in this direction. The data flows the other way:"
+    assert result[0] == "No path in this direction. The path in the other direction:"
     path = ["   db.trips  (hive://h)", "→  Flow.train", "→  Flow/model  (metaflow)"]
     assert result[1:] == path
     result = call("path", "db.trips", "Flow/model", "--database", database).stdout.splitlines()

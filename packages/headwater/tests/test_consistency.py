@@ -83,7 +83,7 @@ def events_of(build: Any, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _plain(runs: list[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
-    """Return runs without some kinds."""
+    """Return runs in which plain ones replace those of some kinds."""
     return [{**run, "kind": "plain"} if run["kind"] in kinds else run for run in runs]
 
 

@@ -232,7 +232,7 @@ for installed in sys.argv[1:]:
 
 @pytest.mark.server
 def test_no_plugin_needs_another() -> None:
-    # Of each two plugins, one of the sets has the first without the second.
+    # For each pair of plugins, in both orders, one set has the first without the second.
     codes = dict(zip(_FEATURES, combinations(range(6), 3), strict=False))
     assert len(codes) == len(_FEATURES) >= 19, "more plugins need more sets"
     sets = [[name for name, code in codes.items() if number in code] for number in range(6)]

@@ -99,7 +99,7 @@ def test_trees_and_impact_reach_exactly_what_is_true(case: Case, server: Server,
     scope="module",
 )
 def test_control_dependencies_only_add_to_trees(case: Case, server: Server, way: Any) -> None:
-    """Trees with them are the default trees plus exactly the true nodes; paths reach the same."""
+    """Compare the nodes that control dependencies add to trees, and paths to these nodes."""
     truth, side = case.truth.control, _WAYS[way]
     assert truth is not None
     added_to = {"up": truth.upstream, "down": truth.downstream}[side]

@@ -38,7 +38,7 @@ class CoarseLineageFacet(DatasetFacet):
 
 @attr.define
 class ExplicitLineageFacet(JobFacet):
-    """The facet `lineage` of a job, which openlineage-python has only since 1.53."""
+    """The facet `lineage` of a job; openlineage-python 1.52 has no class for it."""
 
     entries: list[dict[str, Any]]
 
@@ -139,7 +139,7 @@ class _Columns:
 def explicit_lineage(
     stated: Mapping[Name, Iterable[Name]], producer: str = PRODUCER
 ) -> dict[str, JobFacet]:
-    """Return the facet of the sources of each output; empty without outputs."""
+    """Return the facet `lineage` with the sources of each output; empty without outputs."""
     entries = [
         {**_entity(target), "inputs": [_entity(source) for source in sources]}
         for target, sources in stated.items()

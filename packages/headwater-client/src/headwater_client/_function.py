@@ -67,17 +67,18 @@ def lineage(
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Report each call of a function as a run, with its inputs and outputs.
 
-    `@lineage` without arguments reports the recorded reads and writes. The parent is the run of the
-    decorated function that called it in the same thread, or else that of the environment
+    Reads and writes of supported libraries are reported too, unless `capture` is False or
+    HEADWATER_CAPTURE is `false`. `@lineage` without arguments reports only these. The parent is the
+    run of the decorated function that called it in the same thread, or else that of the environment
     (OPENLINEAGE_PARENT_ID). The job is named after the module and the function unless `job` is
-    given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to HEADWATER_SPOOL or
-    HEADWATER_URL, or else to openlineage-python's transport. Without any of them, or with
-    OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its result or
-    exception. Reads and writes of supported libraries are reported too, unless `capture` is False
-    or HEADWATER_CAPTURE is `false`.
+    given. Its namespace is `namespace`, OPENLINEAGE_NAMESPACE or `default`. Events go to
+    HEADWATER_SPOOL or HEADWATER_URL, or else to openlineage-python's transport. Without any of
+    them, or with OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its
+    result or exception: if a function for `inputs` or `outputs` fails, a warning is logged.
 
     Raises:
-        TypeError: the function is asynchronous or a generator, or a dataset is not a pair of texts.
+        TypeError: when decorating, if the function is asynchronous or a generator, or if a dataset
+            in `inputs` or `outputs` is not a pair of strings.
     """
     for what, given in (("inputs", inputs), ("outputs", outputs)):
         if not callable(given):
@@ -112,7 +113,7 @@ def lineage(
 
 
 def _check_pairs(what: str, datasets: Sequence[Dataset]) -> Sequence[Dataset]:
-    """Return datasets if each is a pair of texts. Raises TypeError."""
+    """Return the datasets. Raises TypeError if one is not a pair of strings."""
     for number, item in enumerate(datasets):
         if not (isinstance(item, tuple | list) and list(map(type, item)) == [str, str]):
             raise TypeError(

@@ -2,10 +2,10 @@
 
 Modules for other packages:
 
-- `plugins`: the class `Plugin`, by which a package adds parts to headwater
-- `harvest.harvester`: the interface of an import source
-- `delivery.backend`, `delivery.models`: the interface of a backend, and its settings
-- `trust.gate`: check provenance against a policy in Python
+- `plugin`: the class `Plugin`, by which a package adds parts to headwater
+- `plugins.harvest.harvester`: the interface of an import source
+- `plugins.delivery.backend`, `plugins.delivery.models`: the interface and settings of a backend
+- `plugins.trust.gate`: check provenance against a policy in Python
 - `log`, `projection`, `events`: read a log, project it, parse an event
 
 Modules that start with an underscore are private to their package.

@@ -34,13 +34,13 @@ class Plugin:
     alerts: Mapping[str, str] = field(default_factory=dict)
     """Functions that find violations of rules of the alerts file, by the `kind` of the rule. Each
     receives a `State`, the `Rule` and a `Changed`, and yields the key and the finding of each
-    violation; see `alerts._causes`. A rule is checked every minute. It fires again for a key that
-    was missing in an earlier check."""
+    violation; see `plugins.alerts._causes`. A rule is checked every minute. It fires again for a
+    key that was missing in an earlier check."""
     backends: Mapping[str, str] = field(default_factory=dict)
-    """Classes of backends, by their `type` in the deliver file; see `delivery.backend`."""
+    """Classes of backends, by their `type` in the deliver file; see `plugins.delivery.backend`."""
     harvesters: Mapping[str, str] = field(default_factory=dict)
     """Functions that create a harvester, by their command below `headwater harvest`; see
-    `harvest.harvester`."""
+    `plugins.harvest.harvester`."""
     commands: Sequence[str] = ()
     """Typer apps whose commands are added to the command line. The `rich_help_panel` of a command
     is its group in the help."""
@@ -58,17 +58,18 @@ class Plugin:
     """Functions that receive the `EventLog` and a time in microseconds, and return the kinds and
     subjects of muted findings, for which no alert is sent."""
     queries: Sequence[str] = ()
-    """Modules (without a name) that declare queries of the API with `query.registry.query`."""
+    """Modules (import paths without `:NAME`) that declare queries of the API with
+    `query.registry.query`."""
     routers: Sequence[str] = ()
     """FastAPI routers of the server."""
     sql: Sequence[str] = ()
-    """Modules (without a name) with the functions of `sql.reader.SqlReader`, which read SQL texts.
-    The first one is used."""
+    """Modules (import paths without `:NAME`) with the functions of `sql.reader.SqlReader`. Only one
+    module reads SQL texts: that of headwater's own plugin `sql` if it is installed."""
     tables: Sequence[str] = ()
     """SQLAlchemy's `MetaData` with the plugin's tables, which are created when a log is opened."""
     unknown_paths: Sequence[str] = ()
-    """Functions that receive the request of a path that no router has, and return the response, or
-    None for the error 404."""
+    """Functions that receive a request whose path no router has. They return a response, or None,
+    which leads to the error 404."""
     workers: Sequence[str] = ()
     """Functions that receive the server's `Settings` and check them before the log is opened. Each
     returns a function that receives the `Live` log and returns the background workers, which have
@@ -115,7 +116,7 @@ def load_named(kind: str) -> list[tuple[str, Any]]:
 
 @cache
 def _installed(path: tuple[str, ...]) -> Sequence[EntryPoint]:
-    """Return the plugins of the packages on Python's path, which take some 20 ms to read."""
+    """Return the entry points of the plugins on a path; reading them takes about 20 ms."""
     return _sorted(entry_points(group=GROUP))
 
 

@@ -1,4 +1,4 @@
-"""A background worker with a thread of its own, such as plugins add to the server."""
+"""Base class of background workers that have their own thread."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 
 
 class ThreadedWorker(ABC):
-    """A worker whose `run` ends soon after `_stopping` is set."""
+    """A worker that calls its method `run` in a thread."""
 
     def __init__(self, name: str, stop_seconds: float | None = None) -> None:
-        """Create a worker; `stop` waits at most `stop_seconds` for its thread, by default for ever.
+        """Create a worker; `stop` waits at most `stop_seconds` for its thread (None: no limit).
 
-        A worker that waits for `_woken` clears it first.
+        `stop` also sets `_woken`. A `run` that waits for it clears it before each round of work.
         """
         self._stop_seconds = stop_seconds
         self._stopping = threading.Event()
@@ -32,4 +32,4 @@ class ThreadedWorker(ABC):
 
     @abstractmethod
     def run(self) -> None:
-        """Do the work until `_stopping` is set."""
+        """Do the work; return soon after `_stopping` is set."""

@@ -97,7 +97,7 @@ class IncidentTruth(Strict):
 
 
 class ControlTruth(Strict):
-    """Control dependencies: all of them at the level of tasks, and what trees with them add."""
+    """All control dependencies at the level of tasks, and the nodes that they add to trees."""
 
     edges: list[str]
     """Each as `job -> job`."""

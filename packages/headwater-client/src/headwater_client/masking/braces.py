@@ -73,16 +73,16 @@ class _Frame:
     tokens: int = 0
     """Number of tokens in this argument or statement."""
     value: str = ""
-    """The link before the value of a secret name, which is read; else empty."""
+    """The operator before the value of a secret name, while this value is read; else empty."""
     is_started: bool = False
     """True if a part of the value was read."""
     is_doubtful: bool = False
-    """True if a value that may be a name is none."""
+    """True if a value that looks like a name is not masked."""
     has_choice: bool = False
     last: str = ""
     """The kind of the last token: "name", "string", ")" or another text."""
     is_default: bool = False
-    """True if a method follows a reader of a secret, as in `getenv("PASSWORD").orElse`."""
+    """True if the last name is a method of a secret's reader, as in `getenv("PASSWORD").orElse`."""
     is_cases: bool = False
     is_match: bool = False
     secret_places: list[int] = field(default_factory=list)
@@ -100,7 +100,7 @@ def secrets_in_braces(text: str) -> list[Span]:
 
 
 class _Scanner:
-    """Reads the tokens of a text one after the other."""
+    """A reader of the tokens of a text, which collects the positions of secrets."""
 
     def __init__(self, text: str) -> None:
         self.spans: list[Span] = []

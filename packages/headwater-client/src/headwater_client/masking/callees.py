@@ -1,4 +1,4 @@
-"""Tell by the words of a function's name whether its arguments are secret."""
+"""Words in the names of functions that show whether their arguments can be secret."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class _Command:
     before: list[_Word] = field(default_factory=list)
     """The words of the command whose output this one reads."""
     tag: str = ""
-    """The last line of the here-document that this command reads."""
+    """The last line of the here-document that this command reads; a backtick within backticks."""
 
 
 def secrets_in_shell(text: str) -> list[Span]:
@@ -91,7 +91,7 @@ def secrets_in_shell(text: str) -> list[Span]:
 
 
 class _Scanner:
-    """Reads the tokens of a text one after the other."""
+    """A reader of the tokens of a text, which collects the positions of secrets."""
 
     def __init__(self, text: str) -> None:
         self.spans: list[Span] = []

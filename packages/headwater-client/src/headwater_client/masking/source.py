@@ -1,5 +1,7 @@
-"""Find secrets in the syntax of R, YAML, HCL and properties, and in that of braces and shells.
+"""Find secrets in source code and configuration files of several languages.
 
+Scala, Java and similar code and shell code are read by their tokens, R, YAML, HCL and properties by
+patterns. Each of these finds secrets in all texts, because the language of a text is not known.
 Every quantifier has an upper limit, so that the time grows linearly with the text.
 """
 
@@ -88,7 +90,7 @@ _COMPILED = tuple(re.compile(pattern, re.IGNORECASE | re.ASCII) for pattern in _
 
 
 def mask_source(text: str, mask: str) -> str:
-    """Mask the values of secret names in source code and configuration files of limited size."""
+    """Mask the values of secret names in source code; a text longer than `_MOST` is not changed."""
     if len(text) > _MOST or text.isidentifier() or _MARKER.search(text) is None:
         return text
     return replace_spans(text, sorted_spans(_secrets(text)), mask)

@@ -32,7 +32,7 @@ def looks_like_name(text: str) -> bool:
 
 
 def is_no_secret(text: str) -> bool:
-    """Return True for a placeholder, a name of a secret, a mask, or a text with one."""
+    """Return True for plain values, names of secrets, placeholders, and texts with a mask."""
     text = text.strip()
     return (
         is_plain(text)

@@ -96,7 +96,7 @@ class Client:
     def query(self, name: str, params: Params) -> Any:
         """Return the answer to a query; parameters that are None or False are not sent.
 
-        Unused switches are therefore no error for an older server that does not know them.
+        An older server therefore does not reject a switch that it does not know and that is off.
         A name of one dataset and of jobs, such as that of a dbt model, means the dataset.
         """
         present = {k: v for k, v in params.items() if v is not None and v is not False}

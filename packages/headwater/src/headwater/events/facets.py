@@ -219,10 +219,10 @@ class LifecycleStateChange(Facet, key="lifecycleStateChange"):
 
 
 def replaces_rows(facets: Facets, output_facets: Facets) -> bool:
-    """Return True if a run that completed replaced all rows of an output.
+    """Return True if a completed run replaced all rows of an output.
 
-    Spark reports an overwritten partition as OVERWRITE of the table, so that only a commit report
-    tells them apart. Other producers report parts in the facet `subset`.
+    An Iceberg commit report decides. Without one, Spark's OVERWRITE does not count, because it may
+    be that of a partition. Other producers report a part in the facet `subset`.
     """
     change = facets.get(LifecycleStateChange.KEY, {})
     if LifecycleStateChange.parse(change).lifecycleStateChange != "OVERWRITE":

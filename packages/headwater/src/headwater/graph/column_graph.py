@@ -70,7 +70,7 @@ class ColumnEdge(NamedTuple):
     job: JobRef
     evidence: Evidence = "reported"
     is_failed: bool = False
-    """True if the run that stated it failed or was aborted."""
+    """True if the run that it comes from failed or was aborted."""
 
     @property
     def label(self) -> str:

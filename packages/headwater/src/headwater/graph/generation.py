@@ -49,9 +49,9 @@ class Generation:
     spans: dict[tuple[str, DatasetName], Span] = field(default_factory=dict)
     """Cached times at which its runs read or wrote a dataset; see headwater.graph.times."""
     queries: dict[Span, Generation] = field(default_factory=dict)
-    """This generation as its views were queried at some times; see `queried`."""
+    """Copies of this generation at the times of queries of its views; see `queried`."""
     queried_of: Generation | None = None
-    """The generation that created the views, if this is it at the time of a query."""
+    """Of such a copy, the generation that created the views."""
 
     @property
     def started(self) -> int:
@@ -60,17 +60,17 @@ class Generation:
 
     @property
     def is_view(self) -> bool:
-        """Return True if it only created views: it reads the current contents of its inputs."""
+        """Return True if it only created views, whose rows are read when they are queried."""
         writes = self.edges.writes
         return bool(self.views) and writes <= self.views and writes.isdisjoint(self.edges.reads)
 
     @property
     def original(self) -> Generation:
-        """Return the generation itself, or the one that created the views that it queries."""
+        """Return the generation that created the views, of a copy of it; otherwise itself."""
         return self.queried_of or self
 
     def queried(self, span: Span) -> Generation:
-        """Return a generation whose inputs are those of a query; itself if it created no view."""
+        """Return a copy that reads its inputs at the time of a query; itself if it is no view."""
         if not self.is_view or span.start == inf:
             return self
         found = self.queries.get(span)
@@ -211,7 +211,7 @@ def effective(oldest_first: list[Generation]) -> list[Generation]:
 def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
     """Return the datasets written by generations that are not effective, and views.
 
-    Readers of a view get the inputs of the view at the time of their query.
+    A reader of a view depends on what the inputs of the view contained when it was queried.
     """
     current = set(effective(oldest_first))
     return {n for g in oldest_first if g not in current or g.is_view for n in g.edges.writes}

@@ -1,4 +1,4 @@
-"""Changes of datasets as a whole: created, dropped, emptied and renamed ones."""
+"""Changes of whole datasets: created, overwritten, dropped, emptied and renamed ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WITHOUT_ROWS = ("CREATE", "ALTER")
 
 
 def emptied_before(state: State, name: DatasetName, time: float) -> float:
-    """Return the last time, before another, at which no earlier row was left in a dataset.
+    """Return the time since which written rows were in a dataset at `time`; -inf for all rows.
 
     A renamed dataset takes the rows of another one, which the renaming job reads.
     """
@@ -31,7 +31,7 @@ def emptied_before(state: State, name: DatasetName, time: float) -> float:
 
 
 def emptied_by(state: State, name: DatasetName, last_write: float) -> float:
-    """Return the last time, up to the last write, at which no earlier row was left in a dataset.
+    """Return the time since which written rows are in a dataset after its last write; -inf: all.
 
     A dropped or emptied dataset that was not written again keeps the lineage of its last rows.
     """
@@ -45,9 +45,9 @@ class RemovedRows(NamedTuple):
 
     time: int
     since: int
-    """No row that was written before is left: for a replacement, the start of its run."""
+    """No row that was written before is left. For a replacement, the start of its run."""
     run: RunKey | None
-    """The run that decides `since`: the last one, or one before it that started later."""
+    """The run of this change, or of an earlier one that started later; None: a DatasetEvent."""
 
 
 def removals(state: State, name: DatasetName) -> list[RemovedRows]:
@@ -139,7 +139,7 @@ def created_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName
 
 
 def created_views(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
-    """Return the outputs that some runs created as views, which are filled when they are read."""
+    """Return the outputs that some runs only created as views; a view is filled when read."""
     primary = state.identity.primary
     found: dict[DatasetName, bool] = {}
     for run in runs:

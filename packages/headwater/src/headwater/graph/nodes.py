@@ -98,7 +98,7 @@ def owners_of(state: State, node: Node) -> list[str]:
 
 
 def platform_of(state: State, node: Node) -> str | None:
-    """Return the integration of a job or storage layer of a dataset, unless it is "unknown"."""
+    """Return the integration of a job or storage layer of a dataset; None if unknown."""
     books = facets_of(state, node)
     if node.type == "job":
         values = [book.parsed(JobType).integration for book in books]

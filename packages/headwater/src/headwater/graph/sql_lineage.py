@@ -210,7 +210,7 @@ class TextNames:
         return fields.get(name.lower(), folded)
 
     def has(self, table: Table, name: str) -> bool:
-        """Return False if a run failed and the schema of a table of its text lacks a column."""
+        """Return False for a column of a failed run that the whole schema of its table lacks."""
         dataset = self.dataset(table)
         fields = self._fields_of(dataset) if self._has_failed else {}
         is_known = not fields or name == EVERY_ROW or name.lower() in fields

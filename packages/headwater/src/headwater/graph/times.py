@@ -182,7 +182,7 @@ class Times:
         """Return the generations whose rows were not removed before they could be read.
 
         Of those that only created or altered the dataset, none counts if another one wrote rows.
-        Those that created a view have the inputs of the view at the time of the reading.
+        Of one that created a view, a copy reads the inputs of the view at the time of the reading.
         """
         ends = {g: self.of_writes(g, name).end if g.runs else inf for g in writers}
         if reading.start < inf:

@@ -22,7 +22,7 @@ class AppState:
     longest_query: float
     """Time limit of a query in seconds."""
     program: str = "headwater"
-    """The name of the command in texts."""
+    """The command that the page names, such as `./run lineage`."""
     present: str = ""
     """The time that the page shows as now; empty: the browser's time."""
     known_tags: KnownTags = field(default_factory=KnownTags)

@@ -6,8 +6,9 @@ repeated. A path longer than both MOST_STEPS and the depth is cut and marked wit
 pipelines, datasets inside a pipeline are left out. A job without inputs and outputs at the level
 has its parts as children, or the job that it is a part of.
 
-With control dependencies, the jobs that they lead to are further children, each with its own tree.
-These are expanded last, so that the other nodes are those of the tree without them.
+With control dependencies, the jobs that they lead to are additional children, each with its own
+tree of data edges. They are expanded last, so that the other nodes are those of the tree without
+control dependencies.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class _Data:
         return {node for start in starts for node in reach(self.graph, start, self._way, depth)}
 
     def next(self, place: Place) -> list[Place]:
-        """Return the places one step further; of a node that only has parts, these."""
+        """Return the places one step further, or the parts of a root without edges at the level."""
         if self.parts and place.node == self.root:
             return list(map(Place, self.parts))
         return places_next(self.graph, place, self._way)
@@ -127,7 +128,7 @@ class _Data:
 
 
 class _Open(NamedTuple):
-    """A leaf to expand, in the tree `data` whose root is `base` steps from that of the answer."""
+    """A leaf to expand. The root of its tree `data` is `base` steps from the answer's root."""
 
     data: _Data
     place: Place

@@ -44,7 +44,7 @@ class Step(NamedTuple):
     is_direct: bool
     evidence: Evidence | None = None
     is_failed: bool = False
-    """True if only failed runs state the edge."""
+    """True if the edge comes only from failed or aborted runs."""
 
 
 class Dependents(NamedTuple):

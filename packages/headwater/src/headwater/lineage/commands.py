@@ -69,7 +69,7 @@ def tree(
 ) -> None:
     """Print the upstream or downstream tree of a dataset or job.
 
-    Jobs that control dependencies lead to are marked with `control`.
+    With --control, the jobs that control dependencies lead to are marked with `control`.
 
     Example: headwater tree yellow_rides_hourly_forecast --up --depth 4
     """

@@ -1,7 +1,8 @@
 """Steps along control edges, for trees and paths that follow them besides data edges.
 
-A job above the level, such as a DAG among tasks, has two ends: dependencies of the DAG lead into
-its start and out of its end, its first tasks follow its start, and its end follows its last tasks.
+A job above the level, such as a DAG at the level of tasks, has two ends. Dependencies of the DAG
+lead into its start and out of its end. Its first tasks follow its start, and its end follows its
+last tasks.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _FAR: dict[Way, End] = {"up": "end", "down": "start"}
 
 
 class Stop(NamedTuple):
-    """A job on a walk along control edges; `end` is the end of a job above the level."""
+    """A node on a walk along control edges; `end` is set for a job above the level."""
 
     node: Node
     end: End | None = None
@@ -49,7 +50,7 @@ class ControlSteps:
         return found
 
     def first(self, node: Node, way: Way) -> Stop:
-        """Return the place where a walk enters a node, so that it passes all of its parts."""
+        """Return the end at which a walk enters a node, so that it passes all parts of the node."""
         return self._entered(node.job_ref, way) if node.type == "job" else Stop(node)
 
     def next(self, stop: Stop, way: Way) -> list[Stop]:
@@ -83,9 +84,9 @@ class ControlSteps:
         return {part for part in parts if parts.isdisjoint(back.get(part, ()))} or parts
 
     def _below(self, ref: JobRef) -> set[JobRef]:
-        """Return the jobs of the level in the newest run of a job with parts, and the pipelines.
+        """Return the jobs of the level, and pipelines, below the newest run that has child runs.
 
-        Pipelines may be below a task that runs them.
+        A pipeline may be below the task that runs it.
         """
         state, levels = self._generations.state, self._generations.levels
         job = state.jobs.get(ref)

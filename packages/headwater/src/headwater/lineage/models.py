@@ -58,7 +58,8 @@ class TreeNode(NodeRef):
     removal: Removal | None
     """Of a dataset that was dropped, emptied or renamed and not written since."""
     evidence: Evidence | None
-    """Of the edge to the parent node in the tree; null for the root and for parts of a job."""
+    """Of the edge to the parent node in the tree; null for the root and parts of a job, and if
+    `isControl`."""
     seen: Seen | None
     """Of the same edge, at the level of tasks; null also if no run reported it."""
     grade: Grade | None
@@ -66,7 +67,7 @@ class TreeNode(NodeRef):
     statedBy: list[EdgeStatement]
     """Sources of the same edge in the run that it comes from."""
     isControl: bool
-    """True if a control dependency, not data, connects the node with its parent in the tree."""
+    """True if the edge to the parent node in the tree is a control dependency, not a data edge."""
 
 
 class TreeAnswer(Answer):
@@ -117,7 +118,7 @@ class ColumnNode(Name):
     job: str
     """Name of the job; empty for a view."""
     isFailed: bool
-    """True if only failed runs state the edge to the parent."""
+    """True if the edge to the parent comes only from failed or aborted runs."""
 
 
 class ColumnsAnswer(Answer):

@@ -63,7 +63,7 @@ def generations_downstream(
 
 
 def _with_queries(generations: Generations, generation: Generation) -> list[Generation]:
-    """Return a generation, and if it created views, also as these were queried."""
+    """Return a generation and its copies at the times of queries of the views that it created."""
     if generation.is_view:
         of_task(generations, generation.job)
     return [generation, *generation.queries.values()]
@@ -72,7 +72,7 @@ def _with_queries(generations: Generations, generation: Generation) -> list[Gene
 def of_task(
     generations: Generations, ref: JobRef, above: frozenset[JobRef] = frozenset()
 ) -> list[Generation]:
-    """Return all generations of a task, and each one that created views as these were queried."""
+    """Return all generations of a task, with the copies at the times of queries of its views."""
     every = generations.derived(ref, "generations", list)
     views = {name for generation in every if generation.is_view for name in generation.edges.writes}
     users = (generations.readers, generations.writers)

@@ -71,7 +71,7 @@ def _set_durable(connection: Any, _record: Any) -> None:
 
 
 def no_log(url: str) -> LogError:
-    """Return the error about a database without a log."""
+    """Create the error for a database without a log."""
     name = printable(url)
     return LogError(
         f"there is no log in {name!r}: use an existing one,"

@@ -72,10 +72,10 @@ class EventLog:
         self.redactor = redactor
         try:
             self._engine = connect(url, must_exist=must_exist)
-            self._add_event = self._insertno_log(schema.events).returning(
+            self._add_event = self._insert_missing(schema.events).returning(
                 schema.events.c.hash, schema.events.c.seq
             )
-            self._add_rejected_line = self._insertno_log(schema.refused)
+            self._add_rejected_line = self._insert_missing(schema.refused)
             with ExitStack() as undone:
                 undone.callback(self.close)
                 with self._transaction() as connection:
@@ -347,7 +347,7 @@ class EventLog:
         with self.reading() as connection:
             return connection.execute(query).scalar()
 
-    def _insertno_log(self, table: sa.Table) -> Any:
+    def _insert_missing(self, table: sa.Table) -> Any:
         """Return a statement that inserts the rows whose hash is new."""
         # Import only one dialect, because each import is slow.
         if self._engine.dialect.name == "postgresql":

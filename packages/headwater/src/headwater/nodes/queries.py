@@ -1,4 +1,4 @@
-"""The query of a node."""
+"""Query one node."""
 
 from __future__ import annotations
 

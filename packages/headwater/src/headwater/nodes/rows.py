@@ -1,4 +1,4 @@
-"""Nodes as rows of lists, and the places of nodes in the orders of lists."""
+"""Nodes as rows of lists, and the keys by which lists sort them."""
 
 from __future__ import annotations
 

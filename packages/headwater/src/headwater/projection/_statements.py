@@ -70,7 +70,7 @@ def add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) -> 
 
 
 def add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None) -> Dataset | None:
-    """Record that rows of a dataset were removed or renamed; return its former name, if any."""
+    """Record a lifecycle change of a dataset; return its former name if it was renamed."""
     change = LifecycleStateChange.parse(item.facets.get(LifecycleStateChange.KEY, {}))
     kind, former = change.lifecycleStateChange or "", change.former_name
     if former is not None:

@@ -35,7 +35,7 @@ the dataset, `stale` if the three newest finished runs of the task do not have i
 WithGrade = Annotated[Grade | None, "Only edges of this grade, and what they lead to."]
 
 WithControl = Annotated[
-    bool, "Also follow control dependencies between jobs, such as triggers; they are no data edges."
+    bool, "Follow control dependencies between jobs, such as triggers, besides data dependencies."
 ]
 
 Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]

@@ -1,1 +1,1 @@
-"""SQL texts: the changes of tables that they state, and the reader of the rest (a plugin)."""
+"""Changes of tables in SQL texts, and the interface of the plugin that reads the rest."""

@@ -1,7 +1,7 @@
-"""What a reader of SQL texts returns, and the reader of this machine.
+"""The interface of the reader of SQL texts, and the types of its results.
 
-A plugin adds the reader, see `Plugin.sql`. Without one, no text is read, and the lineage of runs
-with SQL is what their producers reported.
+A plugin adds the reader, see `Plugin.sql`. Without one, only changes of tables (`sql.changes`) are
+read from SQL texts, and all other lineage is what the producers reported.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ _COLUMN_NOTES: Mapping[Status, str] = {
 
 
 class Path(Tool):
-    """Return the shortest lineage path between two nodes, in the direction of the data."""
+    """Return the shortest lineage path between two nodes, from upstream to downstream."""
 
     name = "path"
     start: Node
@@ -187,7 +187,7 @@ class Path(Tool):
     as_of: Time | None = None
 
     def answer(self, context: Context) -> Json:
-        """Return the ids of the nodes on the path; `byControl` follow a control dependency."""
+        """Return the ids on the path; `byControl` has those reached by a control dependency."""
         where: Params = {"from_": self.start, "to": self.end, "level": self.level}
         where = {**where, "control": self.control}
         nodes: list[str] = []
@@ -198,7 +198,7 @@ class Path(Tool):
             found = context.query("path", where)
             nodes = [node["id"] for node in found["path"]]
             by_control = [node["id"] for node in found["path"] if node["isControl"]]
-            note = "The data flows from `end` to `start`." if found["isReversed"] else None
+            note = "The path leads from `end` to `start`." if found["isReversed"] else None
         except NotFoundError:
             status = self._empty(context)
             note = _PATH_NOTES[status]
@@ -296,7 +296,7 @@ def walk(top: Json, *, control: bool = True) -> Iterator[tuple[int, Json, Json]]
 def flat(top: Json) -> list[Json]:
     """Return each node of a tree once, nearest first; of a job, its state unless it completed.
 
-    Nodes that only control dependencies lead to are marked.
+    Nodes that no path of data edges leads to have `isControlOnly`.
     """
     items: dict[str, Json] = {}
     by_data = {leaf["id"] for _, leaf, _ in walk(top, control=False)}

@@ -1,4 +1,4 @@
-"""Evidence: why an edge is believed, and the code that writes a column."""
+"""Evidence of edges, and the code that writes a column."""
 
 from headwater.plugin import Plugin
 

@@ -1,4 +1,4 @@
-"""Impact: what a change affects, if a column can be dropped, and paths between nodes."""
+"""Impact of a change, the verdict on dropping a column, and paths between nodes."""
 
 from headwater.plugin import Plugin
 

@@ -1,4 +1,4 @@
-"""Paths between two nodes, along the data edges of the generations that their trees show."""
+"""Paths between two nodes, along the edges that their trees show."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def path_answer(
 ) -> PathAnswer:
     """Return the shortest lineage path between two nodes, in either direction.
 
-    With `control`, a path that needs control dependencies is returned if no data flows in that
-    direction.
+    With `control`, the path may contain control dependencies if no path in the same direction
+    consists of data edges alone.
     """
     start, end, chosen = find_node(state, from_), find_node(state, to), level_of(level)
     generations = generations_of(state)
@@ -69,7 +69,7 @@ class _Step(NamedTuple):
     place: Place
     end: End | None
     is_control: bool = False
-    """True if a control dependency leads from it to the step before."""
+    """True if a control dependency leads from it to the step from which it was reached."""
 
 
 def _control_path(

@@ -9,13 +9,13 @@ class PathNode(NodeRef):
     """A node of a path."""
 
     isControl: bool
-    """True if a control dependency, not data, leads from the previous node to this one."""
+    """True if the edge from the previous node is a control dependency, not a data edge."""
 
 
 class PathAnswer(Answer):
-    """The nodes of the shortest path, in the direction of the data."""
+    """The nodes of the shortest path, from upstream to downstream."""
 
     level: str
     path: list[PathNode]
     isReversed: bool
-    """True if the data flows from `to` to `from`."""
+    """True if the path leads from `to` to `from`."""

@@ -72,7 +72,7 @@ def _print_verdict(drop: models.DropVerdict) -> None:
 def print_path(answer: PathAnswer) -> None:
     """Print one node per line, in the direction of the data."""
     if answer["isReversed"]:
-        print_line("No path in this direction. The data flows the other way:")
+        print_line("No path in this direction. The path in the other direction:")
     print_table(
         (
             Text("⇢ control" if node["isControl"] else "→" if index else "", "dim"),

@@ -86,7 +86,7 @@ def _is_known(generations: Generations, generation: Generation, name: DatasetNam
 
 
 def _datasets_downstream(generations: Generations, root: Node) -> set[DatasetName]:
-    """Return the datasets downstream of one whose contents were not replaced since."""
+    """Return the datasets downstream of one, without those whose contents were replaced since."""
     walked = reached(generations, root, "down", Level.TASK)
     steps = reach(LevelGraph.build(generations, Level.TASK, walked), root, "down", _DEPTH)
     left_out = {root, *map(Node.of_dataset, replaced(generations, walked))}

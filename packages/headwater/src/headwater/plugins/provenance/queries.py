@@ -1,4 +1,4 @@
-"""The query of provenance."""
+"""Query of provenance."""
 
 from headwater.plugins.provenance._answer import provenance_answer
 

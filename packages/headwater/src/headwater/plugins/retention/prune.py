@@ -10,8 +10,8 @@ events of a tree of runs are only deleted together. A tree stays if
 - it is the first or the last to report a fact, such as "the job reads the dataset",
 - a run that stays names one of its runs as a dependency,
 - a change of a schema is between it and another run, or appears only without it,
-- it dropped, emptied, renamed or replaced a dataset, and this decides which rows a run that stays
-  saw,
+- it dropped, emptied, renamed or replaced a dataset, and this determines the rows that a run that
+  stays could read,
 - one of its events is still to be delivered, or arrived after the cutoff.
 
 With a horizon, a tree before it is also deleted if current data comes from it only through
@@ -252,9 +252,9 @@ def _dependencies(reading: _Reading, kept: set[str]) -> Iterator[str]:
 
 
 def _removals(reading: _Reading, kept: set[str]) -> Iterator[str]:
-    """Yield the runs whose removal of rows decides which rows the runs of kept trees saw.
+    """Yield the runs whose removal of rows determines the rows that runs of kept trees could read.
 
-    These decide which rows each dataset has now, and which it had at each start or end.
+    These determine the rows of each dataset now, and at the start and end of each of these runs.
     """
     for state in (reading.now, reading.old):
         names = {record.name for record in state.datasets.values() if record.lifecycle}

@@ -1,4 +1,4 @@
-"""Search and lists: datasets, jobs, owners, tags, and when datasets are due."""
+"""Search, lists of datasets, jobs, owners and tags, and the freshness of datasets."""
 
 from headwater.plugin import Plugin
 

@@ -95,8 +95,8 @@ def freshness(
 ) -> None:
     """List when datasets were written, and when they are due next.
 
-    `--due day` lists those overdue or due within 24 hours, `--due risk` those of these that a
-    failure upstream blocks. Without evidence of a schedule, a due time is unknown.
+    `--due day` lists datasets that are overdue or due within 24 hours, and `--due risk` those of
+    them that a failure upstream blocks. Without evidence of a schedule, the due time is unknown.
 
     Example: headwater freshness --due risk
     """

@@ -1,6 +1,6 @@
-"""The functions by which headwater reads SQL texts (`headwater.sql.reader.SqlReader`).
+"""The functions of `headwater.sql.reader.SqlReader`, based on sqlglot.
 
-They import sqlglot when a text is read: commands start faster, and it may be missing.
+They import sqlglot only when a text is read, because the import is slow and it may be missing.
 """
 
 from __future__ import annotations

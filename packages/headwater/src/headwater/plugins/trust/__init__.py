@@ -1,4 +1,4 @@
-"""Trust in the lineage: freshness, completeness, health, gates and contracts. Pure functions."""
+"""Trust in the lineage: completeness, findings, problems, gates and contracts."""
 
 from headwater.plugin import Plugin
 

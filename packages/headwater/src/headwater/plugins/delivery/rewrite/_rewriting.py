@@ -31,7 +31,7 @@ class Rewriting:
     readable: Callable[[Body, RunContext], Body]
     """Returns the part of a body that the backend shows in some form."""
     lost: frozenset[str] = frozenset()
-    """The kinds of facts, as in `delivery.loss`, that it does not show although they are there."""
+    """The kinds of facts, as in `delivery._loss`, that it does not show although they are there."""
     name: Callable[[Identity, DatasetName], DatasetName] = Identity.primary
     """Returns the name under which a dataset is sent, from any of its names."""
     dataset_name: Name = same_name
