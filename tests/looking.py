@@ -127,7 +127,7 @@ def _in_each_theme(page: Page) -> Iterator[str]:
     themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     for theme in themes:
         page.emulate_media(color_scheme=theme)
-        page.wait_for_function(_HAS_THEME, arg=theme)  # a busy browser keeps the last colors
+        page.wait_for_function(_HAS_THEME, arg=theme)  # a busy browser changes the colors late
         yield theme
 
 
@@ -259,7 +259,7 @@ def walk_every_view(page: Page) -> None:
     press("Enter")
     changes = page.get_by_role("complementary", name="Differences")
     expect(changes).to_be_visible()
-    expect(page).not_to_have_url(re.compile("[?&]at="))  # with now
+    expect(page).not_to_have_url(re.compile("[?&]at="))  # now the second time
     press("Enter")
     expect(changes).to_be_hidden()
     for level in ("Pipeline", "Query"):

@@ -259,7 +259,7 @@ def test_graph_is_exported_as_mermaid_csv_and_json(look: Look) -> None:
     assert (exported["node"], len(exported["nodes"]), len(exported["edges"])) == (ACTUALS, 3, 2)
 
 
-def test_escape_closes_the_export_but_not_the_details(look: Look) -> None:
+def test_escape_closes_menus_and_dialogs_but_not_the_details(look: Look) -> None:
     page = look(VIEWS["column"])
     page.get_by_role("button", name="Options").click()
     button = page.get_by_role("button", name="Share")

@@ -29,7 +29,7 @@ def _held(page: Page, pattern: str) -> Iterator[None]:
     page.route(pattern, lambda route: held.append(route))
     try:
         yield
-    finally:  # a page that is closed while it waits reports errors
+    finally:  # a page that is closed during a request reports errors
         for route in held:
             route.continue_()
         page.unroute(pattern)
@@ -93,18 +93,18 @@ def test_graph_stays_until_the_next_response(look: Look) -> None:
     nodes = page.locator("[data-node]")
     expect(nodes).to_have_count(3)
     more = page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*compute"))
-    export = page.get_by_role("button", name="Share")
+    share = page.get_by_role("button", name="Share")
     with _held(page, "**/api/v2/graph?*"):
         with page.expect_request("**/api/v2/graph?*grown=*"):
             more.click()
         expect(nodes).to_have_count(3)
         expect(page.get_by_role("toolbar")).to_have_attribute("aria-busy", "true")
-        expect(export).to_be_disabled()
+        expect(share).to_be_disabled()
     expect(nodes).to_have_count(4)
-    expect(export).to_be_enabled()
+    expect(share).to_be_enabled()
 
 
-def test_rejected_request_leaves_no_graph_to_export(look: Look) -> None:
+def test_rejected_request_leaves_no_graph_to_share(look: Look) -> None:
     page = look(_at(ACTUALS))
     expect(page.locator("[data-node]")).to_have_count(3)
     page.route(

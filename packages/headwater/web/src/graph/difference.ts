@@ -81,7 +81,7 @@ export interface Change {
   run?: string;
   isSchema?: boolean;
   text: string;
-  /** The pipeline of a job; empty if the text has it. */
+  /** The pipeline of a job; empty if the text contains it. */
   above: string;
   detail: string;
   /** Nodes to show: the two ends of an edge, or the changed node. */

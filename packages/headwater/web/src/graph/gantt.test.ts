@@ -28,7 +28,7 @@ test("failed and slow child runs come first, or those that started first", () =>
   expect(names("start")).toBe("dag fast unknown slow failed lost");
 });
 
-test("critical path leads back from the last run to end", () => {
+test("critical path leads back from the run that ended last", () => {
   const tree = run("dag", 0, 10, { children: [run("a", 0, 4), run("b", 0, 3), run("c", 4, 10, { children: [run("q", 5, 6), run("r", 6, 10)] }), run("d", 4, 8), run("none", null, null)] });
   const critical = ganttOf(tree, NOW, "start").rows.filter((row) => row.isCritical).map((row) => row.run.runId);
   expect(critical).toEqual(["a", "c", "q", "r"]);

@@ -16,7 +16,7 @@ export interface GanttRow {
   isCritical: boolean;
 }
 
-/** Child runs with failed ones first, then the slowest; or in response order. */
+/** Order of child runs: failed ones first, then the slowest; or by start, as in the response. */
 export type GanttOrder = "worst" | "start";
 
 export interface Gantt {
@@ -52,7 +52,7 @@ export function ganttOf(root: RunTree, now: number, order: GanttOrder = "worst")
   return { rows, length };
 }
 
-/** Return the runs on the critical path: of a run's children the last one to end, the last one that had ended when it started, and so on. */
+/** Return the runs on the critical path: of a run's child runs the one that ended last, the last one to end before that one started, and so on; the same below each of these. */
 function criticalOf(root: RunTree, now: number): Set<RunTree> {
   const critical = new Set<RunTree>();
   const open = [root];

@@ -18,7 +18,7 @@ export function isDirect(transformations: readonly Transformation[]): boolean {
   return transformations.length === 0 || transformations.some((transformation) => transformation.type !== "INDIRECT");
 }
 
-/** What a source does with the rows, by the subtype of an indirect transformation. */
+/** The effect of a source column on the rows, by the subtype of an indirect transformation. */
 const VERBS: Readonly<Record<string, string>> = { FILTER: "filters", JOIN: "joins", GROUP_BY: "groups by", SORT: "sorts by", WINDOW: "windows by", CONDITIONAL: "condition" };
 
 /** Describe transformations, direct ones first: `aggregation, masked`, `groups by`. */

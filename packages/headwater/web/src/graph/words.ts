@@ -74,7 +74,7 @@ export function nameOf(id: string): string {
 const OF_DBT = /^(?<above>[^.]+(?:\.[^.]+)+?)\.(?<model>[^.]+(?:\.v\d+)?)\.build\.(?<kind>run|test|snapshot|seed)$/;
 const OF_DBT_COMMAND = /^(?<above>(?:[^.]+\.){2,}[^.]+)\.(?<model>[^.]+)\.(?<kind>test|snapshot|seed)$/;
 
-/** Split `dag.task` or a path into its last part and the part before; the title of a dbt job is its model, that of a partition's folder starts at its table. */
+/** Split `dag.task` or a path into its last part and the part before. The title of a dbt job is its model; that of a partition's folder begins with its table. */
 export function parts(name: string, type: "job" | "dataset"): { title: string; above: string } {
   const ofDbt = type === "job" ? (OF_DBT.exec(name) ?? OF_DBT_COMMAND.exec(name))?.groups : undefined;
   if (ofDbt) {

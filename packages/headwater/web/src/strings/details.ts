@@ -31,7 +31,7 @@ export const DETAILS = {
   showAll: "Show all",
   order: "Order",
   orders: { worst: "Failed and slow first", start: "By start" },
-  critical: (count: number) => `Critical path by time: ${plural(count, "run")}, each the last to end before the next one started`,
+  critical: (count: number) => `Critical path, inferred from times: ${plural(count, "run")}`,
   onPath: (text: string) => `${text}, on the critical path`,
   failedBelow: "Failed child runs",
   noError: "No error message reported.",

@@ -20,7 +20,7 @@ export const LINEAGE = {
   marks: { added: "Added", removed: "Removed", changed: "Changed" },
 } as const;
 
-/** Texts of the toolbar and of the export. */
+/** Texts of the toolbar and of the menu Share. */
 export const TOOLBAR = {
   label: "Graph options",
   options: "Options",
@@ -59,7 +59,7 @@ export const TOOLBAR = {
     svg: ["Drawing", "SVG"],
     mermaid: ["Diagram for Markdown", "Mermaid"],
     json: ["Data", "JSON"],
-    about: "Saves the shown graph. To export all lineage:",
+    about: "Files contain the shown graph. To export all lineage:",
     command: (program: string) => `${program} export`,
     tooLarge: "This browser cannot create a PNG of this size. Save as SVG, or show fewer nodes.",
     caption: (level: string, time: string, nodes: number) => [`${level} level`, time, plural(nodes, "node"), "headwater"].join(" · "),

@@ -8,7 +8,7 @@ export interface Actions {
   select: (id: NodeId, isOpening?: boolean) => void;
   /** Collapse a pipeline or a chain into one node, or expand it. */
   toggle: (id: NodeId) => void;
-  /** Show one more step on a side of a node, which shows `more` nodes; 0 collapses the side. */
+  /** Show the `more` nodes of the next step on a side of a node, or a list of them if they are many; 0 collapses the side. */
   step: (side: Side, id: NodeId, more: number) => void;
   toggleColumns: (id: NodeId) => void;
   /** Lock the path of a column; open its details if no related column is shown (`isAlone`). */
