@@ -4,7 +4,8 @@
 
 Each version is installed from PyPI into a temporary environment, which takes about a minute and
 600 MB. A date after `@` installs the other packages as of that day, because newer ones broke
-Airflow 3.2.2. The test suite runs the DAG only in the installed version.
+Airflow 3.2.2. The test suite runs the DAG only in the installed version; the workflow Platforms
+also runs it in others.
 """
 
 from __future__ import annotations

@@ -46,6 +46,10 @@ _COMMANDS = (
     '{"command": "bash -c \\"mysql -u root -p§ db\\""}',
     "bash -c \"curl -u 'app:§' https://h\"",
     "docker run --rm mysql mysql -h h -p§",
+    "ssh-keygen -t ed25519 -N § -f key",
+    "gh secret set NAME --body §",
+    "usermod -p § app",
+    "mosquitto_pub -h h -u a -P § -t x",
 )
 _CALLS = (
     "SELECT pgp_sym_encrypt('x', '§', 'cipher-algo=aes256')",
@@ -75,6 +79,8 @@ _HARMLESS = (
     "select decrypt_count(x, 'a'), s3('https://b/x.csv', 'CSV')",
     "select password(column) from t",
     "my-curl -u app:x",
+    "gh pr create --title x --body text",
+    "useradd --create-home app",
 )
 
 

@@ -25,6 +25,9 @@ _FORMS = [
     ': "${DB_PASSWORD:=§}"',
     'read -r password <<< "§"',
     'echo "§" | docker login -u app --password-stdin registry',
+    'echo "app:§" | chpasswd',
+    "declare -A conf=([user]=app [password]=§)",
+    'cache.computeIfAbsent("password", key -> "§");',
     'password <- "§"',
     '"§" -> password',
     'settings[["password"]] <- "§"',
@@ -56,6 +59,7 @@ _PLAIN = [
     "SELECT token, count(*) FROM t WHERE token = :token GROUP BY token",
     "const password = process.env.PASSWORD || defaults.password;",
     'case "$password" in "") usage ;; esac',
+    'cache.computeIfAbsent("name", key -> "text");',
 ]
 
 

@@ -168,6 +168,9 @@ class _Scanner:
         if link in _COMPARISONS and frame.value not in ("", *_COMPARISONS) and not is_secret:
             frame.name, frame.last = "", link  # password = x == "y" ? "z" : ""
             return
+        if link in ("->", "=>") and frame.value == "=" and frame.tokens == 1 and not is_secret:
+            frame.name, frame.last = "", link  # computeIfAbsent("password", key -> "x")
+            return
         is_type = frame.value == ":" and link == "=" and frame.last != "string"
         is_branch = link == ":" and frame.has_choice
         if not is_type and not is_branch:

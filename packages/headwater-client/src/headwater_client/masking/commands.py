@@ -72,6 +72,14 @@ _PROGRAMS: dict[str, _Program] = {
     "7z": _program(glued="-p"),
     "openssl": _program(flags="-k -K", glued="pass:"),
     "kubectl": _program(pairs="--from-literal", separator="=", words="secret"),
+    "ssh-keygen": _program(flags="-N -P"),
+    "gh": _program(flags="--body -b", words="secret"),
+    "hdbsql": _program(flags="-p"),
+    "ipmitool": _program(flags="-P"),
+    "psexec": _program(flags="-p"),
+    **dict.fromkeys(("mosquitto_pub", "mosquitto_sub"), _program(flags="-P")),
+    **dict.fromkeys(("useradd", "usermod"), _program(flags="-p")),
+    **dict.fromkeys(("snmpget", "snmpset", "snmpwalk"), _program(flags="-A -X")),
     "keytool": _program(flags="-storepass -keypass -srcstorepass -deststorepass"),
 }
 PROGRAMS = frozenset(_PROGRAMS) - {

@@ -29,7 +29,8 @@ _MOST_WORDS = 1_024
 _LONGEST_INPUT = 16_384
 _MOST_TAGS = 64
 _ASSIGNED = re.compile(
-    r"(?:(?:-{0,2}[\w.-]{1,128}+=)?(?P<name>[\w.-]{1,128}+)(?:\[[^\]=]{0,128}\])?\+?=|/(?P<flag>\w{1,128}+):)"
+    r"(?:(?:-{0,2}[\w.-]{1,128}+=)?(?P<name>[\w.-]{1,128}+)(?:\[[^\]=]{0,128}\])?\+?="
+    r"|\[['\"]?(?P<key>[\w.-]{1,128}+)['\"]?\]\+?=|/(?P<flag>\w{1,128}+):)"
 )
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]{0,127})")
 _COMPARISONS = ("=", "==", "!=")
@@ -242,7 +243,7 @@ def _is_printer(words: list[_Word]) -> bool:
 def _reads_secret(words: list[_Word]) -> bool:
     """Return True if a command reads a secret from its input."""
     texts = [word.text for word in words]
-    if any(text in ("--password-stdin", "--with-token") for text in texts):
+    if any(text in ("--password-stdin", "--with-token", "chpasswd") for text in texts):
         return True
     if "read" in texts[:1]:
         return any(is_secret_name(text) for text in texts[1:])
@@ -273,7 +274,7 @@ def _secrets(words: list[_Word]) -> Iterator[_Word]:
 
 
 def _name_of(assigned: re.Match[str]) -> str:
-    return assigned["name"] or assigned["flag"]
+    return assigned["name"] or assigned["key"] or assigned["flag"]
 
 
 def _is_value(text: str) -> bool:
