@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from headwater.datasets.writes import writes_of, written_by
@@ -388,8 +388,21 @@ def _id(item: Any) -> str:
     return f"dataset:{item['namespace']}:{item['name']}"
 
 
+_BACKFILL = [
+    {"job": job, "start": start, "hours": hours, "end": end, "reads": uses, "writes": uses,
+     "parent": None, "kind": "plain"}
+    for job, start, hours, end, uses in (
+        ("p", 1, 0, "COMPLETE", ["db|a"]),
+        ("q", 0, 0, "COMPLETE", ["db|a"]),
+        ("p", 0, 1, "FAIL", []),
+    )
+]  # fmt: skip
+"""A run that started before the newest one and failed after it; another job wrote before that."""
+
+
 @settings(max_examples=60)
 @given(runs=RUNS)
+@example(runs=_BACKFILL)
 def test_gate_judges_all_runs_of_the_provenance(runs: list[dict[str, Any]], build: Any) -> None:
     state = build.state(*events_of(build, runs))
     primary = state.identity.primary

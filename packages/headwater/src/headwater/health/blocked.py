@@ -23,7 +23,7 @@ from headwater.health.caching import until_stale
 from headwater.health.failing import failed_checks, failing_jobs, reported_job_type
 from headwater.health.freshness import rhythm_of
 from headwater.health.project import removed_model
-from headwater.health.recovery import successors
+from headwater.health.recovery import failed_since, successors
 from headwater.projection import Run, RunKey, RunState, State, outcome
 from headwater.projection.derived import (
     ancestry_of,
@@ -156,7 +156,7 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
     graph = graph_of(state, Level.TASK)
     found: dict[Node, list[Blocker]] = {}
     for ref, run in failing_jobs(state).items():
-        root, since = Node.of_job(ref), _failed_since(state, run)
+        root, since = Node.of_job(ref), failed_since(state, run)
         steps: dict[Node, int] = {}
         if graph.has_job(ref):
             steps = _waiting(state, graph, root, ref, since, run)
@@ -172,15 +172,6 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
         for node, blocker in _behind_check(state, graph, Node.of_dataset(name), check).items():
             found.setdefault(node, []).append(blocker)
     return found
-
-
-def _failed_since(state: State, run: Run) -> int:
-    """Return the start of a failed run; its end if a later run ended before it, as in backfills."""
-    began, ended = began_at(state, run) or 0, ended_at(state, run)
-    newest = newest_run(state, run.key.job)
-    if newest is None or newest is run or outcome(state, newest).ended is None:
-        return began
-    return ended if ended_at(state, newest) < ended else began
 
 
 def _possibly_missed_tasks(state: State, graph: EffectiveGraph, root: Node, run: Run) -> list[Node]:

@@ -19,7 +19,8 @@ from headwater.graph.levels import Level
 from headwater.health.failing import running_stream
 from headwater.identity import DatasetName
 from headwater.projection import Run, State, outcome
-from headwater.projection.derived import began_at
+from headwater.projection.derived import began_at, ended_at
+from headwater.runs.summary import newest_run
 
 
 def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) -> bool:
@@ -30,7 +31,16 @@ def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) 
     failed = generations_of(state).levels.owner(run, Level.TASK).key.job
     if running_stream(state, failed, outcome(state, run).ended, until):
         return True
-    return bool(successors(state, name, [failed], began_at(state, run) or 0, until))
+    return bool(successors(state, name, [failed], failed_since(state, run), until))
+
+
+def failed_since(state: State, run: Run) -> int:
+    """Return the start of a failed run; its end if a later run ended before it, as in backfills."""
+    began, ended = began_at(state, run) or 0, ended_at(state, run)
+    newest = newest_run(state, run.key.job)
+    if newest is None or newest is run or outcome(state, newest).ended is None:
+        return began
+    return ended if ended_at(state, newest) < ended else began
 
 
 def successors(
