@@ -50,8 +50,13 @@ def ensure_page() -> bool:
         npm("run", "build", "--", "--outDir", str(fresh), "--emptyOutDir")
         npm("run", "build:file", "--", "--outDir", str(fresh / "file"), "--emptyOutDir")
         (fresh / ".digest").write_text(digest())
-        shutil.rmtree(BUILT, ignore_errors=True)
+        # Two renames, because a running server would serve a half-deleted page.
+        former = WEB / ".former"
+        shutil.rmtree(former, ignore_errors=True)
+        if BUILT.exists():
+            BUILT.rename(former)
         fresh.rename(BUILT)
+        shutil.rmtree(former, ignore_errors=True)
         return True
 
 
@@ -145,7 +150,7 @@ def _end(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGTERM)
 
 
-def write_types() -> None:
+def write_types(path: Path = TYPES) -> None:
     """Write the TypeScript types of the API responses that the page uses."""
     from fastapi.routing import APIRoute
 
@@ -171,7 +176,7 @@ def write_types() -> None:
         item["get"] = {"parameters": parameters, "responses": {"200": {"content": content}}}
     (WEB / ".openapi.json").write_text(json.dumps(_without_texts(schema)))
     install()
-    npm("run", "api")
+    npm("run", "api", "--", str(path))
 
 
 def _without_texts(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -9,13 +10,23 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Response,
+    expect,
+    sync_playwright,
+)
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PageTimeoutError
 
 from commands.page import WEB
 from lakehouse.settings import REPOSITORY
 from tests.chromium import MissingChromiumError, find_chromium
+
+_LOG = logging.getLogger(__name__)
 
 Look = Callable[..., Page]
 
@@ -50,9 +61,11 @@ def looking(
     """Return a function that opens a path of the page, with options of Playwright's context.
 
     At the end it fails if a page logged an unexpected error or sent a request to another host.
+    It logs what each page showed, and which requests failed, for the report of a failed test.
     """
     wrong: list[str] = []
     contexts = []
+    pages: list[tuple[Page, list[str]]] = []
 
     def open_(path: str, theme: Any = "light", width: int = 1440, height: int = 900) -> Page:
         size: Any = {"width": width, "height": height}
@@ -67,6 +80,11 @@ def looking(
         page = context.new_page()
         _slow_down(page)
         page.set_default_timeout(PATIENCE_MS)
+        failed: list[str] = []
+        pages.append((page, failed))
+        page.on("crash", lambda _: failed.append("the page crashed"))
+        page.on("requestfailed", lambda each: failed.append(f"{each.url}: {each.failure}"))
+        page.on("response", lambda each: failed.append(_refused(each)) if not each.ok else None)
         page.on("pageerror", lambda error: wrong.append(_described(error)))
         page.on("request", lambda each: note(each.url, url, "data:"))
         page.on(
@@ -81,9 +99,23 @@ def looking(
             wrong.append(f"{text!r} at {source.location} of {source.args}" if source else text)
 
     yield open_
+    for page, failed in pages:
+        _LOG.warning("%s showed %r; failed: %s", page.url, _shown(page), failed)
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+def _refused(response: Response) -> str:
+    return f"{response.url}: HTTP {response.status}"
+
+
+def _shown(page: Page) -> str:
+    """Return the start of a page's text, or why there is none."""
+    try:
+        return page.evaluate("document.body.innerText.slice(0, 300)") or "nothing"
+    except PlaywrightError as error:
+        return f"no text ({error.message})"
 
 
 def _described(error: PlaywrightError) -> str:
