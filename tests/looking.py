@@ -90,7 +90,7 @@ def looking(
         page.on(
             "console", lambda each: note(each.text, source=each) if each.type == "error" else None
         )
-        page.goto(url + path)
+        _open(page, url + path)
         return page
 
     def note(text: str, *fine: str, source: ConsoleMessage | None = None) -> None:
@@ -104,6 +104,25 @@ def looking(
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+_CHANGES = ("ERR_NETWORK_CHANGED", "interrupted by another navigation")
+
+
+def _open(page: Page, url: str) -> None:
+    """Open an address, again if the network changes meanwhile: Docker adds interfaces in tests.
+
+    The page itself does so for its files and requests.
+    """
+    for _ in range(10):
+        try:
+            page.goto(url)
+        except PlaywrightError as error:
+            if not any(text in error.message for text in _CHANGES):
+                raise
+        else:
+            return
+    raise AssertionError(f"The network changed ten times while {url} was opened")
 
 
 def _refused(response: Response) -> str:

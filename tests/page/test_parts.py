@@ -27,6 +27,27 @@ def _gone(route: Route) -> None:
     route.fulfill(status=404, json={"code": 404, "message": "the page has no such part"})
 
 
+@pytest.mark.parametrize("part", ["js", "css"])
+def test_page_with_a_dropped_request_reloads(part: str, look: Look) -> None:
+    page = look("/")
+    page.route(f"**/assets/index-*.{part}", lambda route: route.abort("failed"), times=2)
+    page.reload()
+    expect(page.get_by_text("Newest runs")).to_be_visible()
+    assert page.evaluate("[...document.styleSheets].some(({ href }) => /index-/.test(href))")
+
+
+def test_page_whose_code_stays_missing_says_so(look: Look) -> None:
+    page = look("/")
+    page.route("**/assets/index-*.js", _gone)
+    page.reload()
+    expect(
+        page.get_by_text("A part of the page could not be loaded. Reload the page.")
+    ).to_be_visible()
+    page.unroute("**/assets/index-*.js")
+    page.reload()
+    expect(page.get_by_text("Newest runs")).to_be_visible()
+
+
 def test_view_opened_during_an_outage_appears_afterwards(look: Look, lineage: Lineage) -> None:
     page = look("/")
     link = page.get_by_role("region", name="Newest runs").get_by_role("link").first

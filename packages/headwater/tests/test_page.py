@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,13 @@ def test_content_security_policy_allows_only_the_server(client: TestClient) -> N
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
+
+
+def test_content_security_policy_allows_the_inline_script_of_the_page_alone(
+    client: TestClient, built: Path
+) -> None:
+    (built / "index.html").write_text("<script>start()</script>")
+    digest = b64encode(sha256(b"start()").digest()).decode()
+    policy = client.get("/").headers["content-security-policy"]
+    assert f"script-src 'self' 'sha256-{digest}';" in policy
+    assert "script-src" not in client.get("/api/v2/health").headers["content-security-policy"]

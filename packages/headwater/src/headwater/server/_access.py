@@ -35,7 +35,6 @@ class Guard:
         self._log = log
         self._keys: dict[str, Key] | None = None
         self._read_at = float("-inf")
-        self._headers = _headers(options.frame_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 401, 403 (scope or origin) or 421 (host)."""
@@ -45,7 +44,8 @@ class Guard:
 
         async def send_safe(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *self._headers]
+                headers = _headers(self._options.frame_origins, scope.get("inline_script", ""))
+                message["headers"] = [*message["headers"], *headers]
             await send(message)
 
         rejection = await self._rejection(scope, Headers(scope=scope))
@@ -120,11 +120,12 @@ class Guard:
         return self._keys
 
 
-def _headers(frame_origins: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
-    """Return the security headers for browsers."""
+def _headers(frame_origins: tuple[str, ...], script: str) -> list[tuple[bytes, bytes]]:
+    """Return the security headers for browsers; a page may have one inline script, by its hash."""
     frames = " ".join(frame_origins) or "'none'"
+    scripts = f" script-src 'self' '{script}';" if script else ""
     policy = (
-        "default-src 'self'; img-src 'self' data:;"
+        f"default-src 'self';{scripts} img-src 'self' data:;"
         f" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {frames}"
     )
     return [
