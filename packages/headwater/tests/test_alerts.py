@@ -269,6 +269,24 @@ def test_alert_is_sent_once_also_across_restarts(
     assert (alert["isPending"], alert["error"]) == (False, None)
 
 
+@pytest.mark.parametrize("shows_sql", [False, True])
+def test_actions_send_sql_only_if_they_are_allowed_to(
+    shows_sql: bool, live: Live, tmp_path: Path, sink: Sink, build: Any
+) -> None:
+    action = {"type": "webhook", "url": sink.url, **({"sql": True} if shows_sql else {})}
+    rules = _rules(tmp_path, {"name": "broken", "kind": "failed", "actions": [action]})
+    Watch(read_rules(rules), live)
+    error = {"errorMessage": {"message": "syntax error in: SELECT pay FROM staff WHERE id = 7"}}
+    dag = ("d", "dag")
+    task = build.run("FAIL", "t", "dag.load", "08:01:00", parent=dag, facets=error)
+    _take(live, build, task, build.run("FAIL", "d", "dag", "08:02:00"))
+    Watch(read_rules(rules), live, _NOW).act()
+    (posted,) = sink.taken
+    assert ("pay" in orjson.dumps(posted).decode()) is shows_sql
+    assert posted["message"].startswith("dag")
+    assert all(found["message"] and "hidden" not in found for found in (posted, *posted["causes"]))
+
+
 @pytest.mark.parametrize(
     ("action", "message"),
     [

@@ -11,10 +11,11 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
+from headwater.hiding import REASON
 from headwater.keys.store import add_key, keys_of
 from headwater.log import EventLog, RejectedLine, entry_of, schema
 from headwater.projection.live import Live
-from headwater.server._hiding import REASON, _event_without_sql
+from headwater.server._hiding import _event_without_sql
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
 from headwater.server.sample import PRESENT

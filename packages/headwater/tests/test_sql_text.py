@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.server._hiding import REASON, without_sql
-from headwater.server._sql_text import reads_as_expression, reads_as_sql
+from headwater.hiding import REASON, without_sql
+from headwater.hiding._text import reads_as_expression, reads_as_sql
 
 _SQL = (
     "select a from t",

@@ -20,7 +20,9 @@ from headwater.config import read_yaml
 from headwater.documents import Document, validated
 from headwater.errors import ConfigError, DeliveryError, UnavailableError, how_to_install
 from headwater.events import JobRef
+from headwater.health.findings import name_of_subject
 from headwater.health.models import Measure
+from headwater.hiding import without_sql
 from headwater.identity import DatasetName
 from headwater.plugin import parts
 from headwater.plugins.alerts._store import Alert
@@ -36,7 +38,25 @@ _SECONDS = 30
 _MOST_OUTPUT = 500  # characters
 
 
-class Log(Document):
+class _Action(Document):
+    """What to do with an alert; its receivers see SQL only if the action has `sql: true`."""
+
+    sql: bool = False
+
+    def shown(self, alert: Alert) -> Alert:
+        """Return what the action may send of an alert."""
+        if self.sql:
+            return alert
+        shown: Alert = without_sql(alert)
+        for found in (shown, *(shown.get("causes") or ())):
+            found.pop("hidden", None)  # it names the scope of API keys
+            if found["message"] is None:  # messages of databases and Spark quote the statement
+                name = name_of_subject(found)
+                found["message"] = f"{name}: the message contains SQL; `sql: true` would send it"
+        return shown
+
+
+class Log(_Action):
     """Write a warning to the server's log."""
 
     type: Literal["log"] = "log"
@@ -46,7 +66,7 @@ class Log(Document):
         log.warning("%s: %s", alert["rule"], alert["message"])
 
 
-class _ToUrl(Document):
+class _ToUrl(_Action):
     """An action on `url`, or on the URL in the environment variable `url_env`."""
 
     url: str | None = None
@@ -121,7 +141,7 @@ def _services() -> Apprise:
     return Apprise()
 
 
-class Command(Document):
+class Command(_Action):
     """Run a command, a list of its name and arguments, with the alert as JSON on its stdin."""
 
     type: Literal["command"] = "command"

@@ -135,7 +135,8 @@ class Watch(ThreadedWorker):
         error = None
         try:
             if rule is not None and index < len(rule.actions):
-                rule.actions[index].act(alert_of(fired), self._live.log.redactor)
+                action = rule.actions[index]
+                action.act(action.shown(alert_of(fired)), self._live.log.redactor)
         except UnavailableError as problem:
             if time.time_ns() // 1_000 - fired.fired_at < _GIVE_UP_MICROS:
                 if not self._tries:
