@@ -28,10 +28,7 @@ from headwater.events._parse import (
 )
 from headwater.events._sql_datasets import (
     ONLY_IN_TEXT,
-    can_read_sql,
     change_of,
-    misread_text_of,
-    text_of,
 )
 from headwater.events._times import (
     from_micros,
@@ -94,10 +91,7 @@ __all__ = [
     "run_id_of",
     "shown_time",
     "source_datasets",
-    "can_read_sql",
     "change_of",
-    "misread_text_of",
-    "text_of",
     "to_micros",
     "with_parent",
     "without_region",

@@ -3,7 +3,7 @@
 openlineage-sql, which dbt and Airflow use, takes the name of a common table expression, such as
 dbt's usual `source`, for a table where it resolves columns, and loses the sources of a CREATE TABLE
 AS with one. The text of the query has them. The texts of Spark, whose listener reads the plan of
-the query and names tables by location, add no datasets.
+the query and names tables by location, add only tables of scalar subqueries, which it omits.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from headwater.events._event import Dataset, Facets, Json
 from headwater.events.column_lineage import objects
 from headwater.sql.changes import FROM_SQL, TableChange, changes_in, table_change
+from headwater.sql.facet import plan_text_of, text_of
+from headwater.sql.omitted import omitted_tables
 from headwater.sql.reader import LocalNames
-from headwater.sql.text import SqlText, dialect_of, local_names, missing_reader
+from headwater.sql.text import SqlText, dialect_of, local_names
 
 ONLY_IN_TEXT = "headwater_sql"
 """Facet that marks an input as named only by the SQL text."""
+_MARK: Facets = {ONLY_IN_TEXT: {"isReported": False}}
 _Datasets = tuple[Dataset, ...]
 _EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
-_READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
-_MISREAD = re.compile(r"\b(?:merge\s+into|pivot|unpivot|stack|group\s+by)\b", re.IGNORECASE)
-"""Of these, Spark's listener reports wrong columns, or not all of them."""
 
 
 def with_sql_datasets(
@@ -35,7 +35,8 @@ def with_sql_datasets(
     facet, listed = job_facets.get("sql", {}), (*outputs, *inputs)
     text = text_of(facet)
     if text is None or not listed:
-        return inputs, outputs if inputs else _with_table_change(facet, outputs)
+        added = _omitted(facet, listed) if outputs else []
+        return (*inputs, *added), outputs if inputs else _with_table_change(facet, outputs)
     outputs = _with_changes(text, inputs, outputs)
     reported = value if isinstance(value := facet.get("dialect"), str) else None
     dialect = dialect_of(reported, listed[0].namespace)
@@ -84,20 +85,15 @@ def change_of(facet: Json) -> TableChange | None:
     return table_change(text) if isinstance(text, str) else None
 
 
-def text_of(facet: Json) -> str | None:
-    """Return the SQL text of a sql facet; None if it has none or if it should not be read."""
-    text = facet.get("query")
-    if not isinstance(text, str) or _READS_PLANS.search(str(facet.get("_producer"))):
-        return None
-    return text if can_read_sql() else None
-
-
-def misread_text_of(facet: Json) -> str | None:
-    """Return the SQL text of a plan that Spark's listener reads wrongly; None for other texts."""
-    text, producer = facet.get("query"), str(facet.get("_producer"))
-    if not isinstance(text, str) or "/integration/spark" not in producer:
-        return None
-    return text if _MISREAD.search(text) and can_read_sql() else None
+def _omitted(facet: Json, listed: _Datasets) -> list[Dataset]:
+    """Return the tables that the text of a Spark plan names and its listener omits."""
+    if (text := plan_text_of(facet)) is None:
+        return []
+    names = [(item.namespace, item.name) for item in listed]
+    for item in listed:
+        symlinks = objects(item.facets.get("symlinks", {}).get("identifiers"))
+        names += [(str(other.get("namespace")), str(other.get("name"))) for other in symlinks]
+    return [Dataset(*name, io_facets=_MARK) for name in omitted_tables(text, names)]
 
 
 def _only_in_text(
@@ -114,13 +110,7 @@ def _only_in_text(
         return []
     tables = {table for _, written in script.written for table in written.sources}
     found = set(map(sql.tables().name, tables)) - {item.name for item in inputs}
-    mark: Facets = {ONLY_IN_TEXT: {"isReported": False}}
-    return [Dataset(sql.namespace, name, io_facets=mark) for name in sorted(found)]
-
-
-def can_read_sql() -> bool:
-    """Return True if the extra `sql` is installed and works."""
-    return missing_reader() is None
+    return [Dataset(sql.namespace, name, io_facets=_MARK) for name in sorted(found)]
 
 
 def _is_local(item: Dataset, local: LocalNames) -> bool:

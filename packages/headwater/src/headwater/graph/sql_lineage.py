@@ -4,7 +4,7 @@ openlineage-sql, which dbt and Airflow use, reports no filters, joins or groupin
 common table expressions for tables, loses the sources of a CREATE TABLE AS with one, and invents
 column names. The text has all of it. Producers that read the plan of the query, such as Spark's
 listener, report more than the text, so that theirs is read only for statements that the listener is
-known to report wrongly, and only if the run reported all tables of the text.
+known to report wrongly or without some tables, and only if the run reported all tables of the text.
 
 Names of a text are matched without case, as unquoted SQL names are. A text with two known tables
 or columns that differ in case only is not read.
@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING
 
 from headwater.events import (
     EVERY_ROW,
+    ONLY_IN_TEXT,
     ColumnLineage,
     ColumnLink,
     Legacy,
     Transformation,
-    misread_text_of,
-    text_of,
 )
 from headwater.events.facets import Schema, Sql
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import records_of
+from headwater.sql.facet import misread_text_of, plan_text_of, text_of
 from headwater.sql.names import parts_of
 from headwater.sql.text import SqlText
 
@@ -128,13 +128,20 @@ def text_of_run(state: State, run: Run) -> SqlText | None:
     facet, reported = run.code.get(Sql.KEY), {*run.outputs, *run.inputs}
     if not facet or run.lineage or not reported:
         return None
-    if (text := misread_text_of(facet)) is not None:
+    if (text := _text_for_plan(run)) is not None:
         return _text_of_plan(state, run, text)
     text = text_of(facet)
     if text is None or any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
         return None
     first, dialect = min(run.outputs or run.inputs), run.code.parsed(Sql).dialect
     return SqlText.of(text, dialect, first, reported, is_only_target=len(run.outputs) == 1)
+
+
+def _text_for_plan(run: Run) -> str | None:
+    """Return the SQL text of a plan that Spark's listener reads wrongly, or omits tables of."""
+    facet = run.code.get(Sql.KEY)
+    omits = any(use.facets.get(ONLY_IN_TEXT) for use in run.inputs.values())
+    return plan_text_of(facet) if omits else misread_text_of(facet)
 
 
 def _text_of_plan(state: State, run: Run, text: str) -> SqlText | None:
@@ -165,7 +172,7 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     if isinstance(script, str):
         return None
     found = SqlLineage(script, names)
-    if misread_text_of(run.code.get(Sql.KEY)) and not (
+    if _text_for_plan(run) and not (
         found.sources.keys() <= found.whole & found.certain
         and names.are_reported(found.sources, run)
     ):

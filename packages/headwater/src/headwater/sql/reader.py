@@ -105,6 +105,10 @@ class Script(NamedTuple):
     """The first words of statements, such as CALL, whose effects are unknown."""
 
 
+TableParts = tuple[str, ...]
+"""The parts of a table's name, as a text spells them."""
+
+
 class LocalNames(NamedTuple):
     """Lower-case names that a text gives to queries, and that are no tables of it."""
 
@@ -159,6 +163,11 @@ class SqlReader(Protocol):
 
     def local_names(self, text: str, dialect: str) -> LocalNames:
         """Return the names of the common table expressions and temporary tables of a text."""
+
+    def scalar_tables(
+        self, text: str, dialect: str
+    ) -> tuple[frozenset[TableParts], frozenset[TableParts]]:
+        """Return the tables that a text names in scalar subqueries, and all others; or none."""
 
     def read_file(self, text: str, name: str, dialect: str) -> SqlFile:
         """Return the edges that a file states. Raises ImportError if a package is missing."""

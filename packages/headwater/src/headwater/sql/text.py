@@ -7,7 +7,15 @@ from functools import cache
 from typing import NamedTuple
 
 from headwater.sql.names import TableNames, parts_of
-from headwater.sql.reader import Arguments, KnownColumns, LocalNames, Script, Unread, reader
+from headwater.sql.reader import (
+    Arguments,
+    KnownColumns,
+    LocalNames,
+    Script,
+    TableParts,
+    Unread,
+    reader,
+)
 
 _MISSING = "is not installed", "pip install 'headwater[sql]'"
 
@@ -26,6 +34,12 @@ def dialect_of(reported: str | None, namespace: str) -> str | None:
 def local_names(text: str, dialect: str) -> LocalNames:
     """Return the names of the common table expressions and temporary tables of a text."""
     return LocalNames() if (found := reader()) is None else found.local_names(text, dialect)
+
+
+def scalar_tables(text: str, dialect: str) -> tuple[frozenset[TableParts], frozenset[TableParts]]:
+    """Return the tables that a text names in scalar subqueries, and all others; or none."""
+    found = reader()
+    return found.scalar_tables(text, dialect) if found else (frozenset(), frozenset())
 
 
 class SqlText(NamedTuple):

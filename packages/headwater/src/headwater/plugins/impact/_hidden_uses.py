@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from headwater import deadline
+from headwater.events import ONLY_IN_TEXT
 from headwater.events.facets import Sql
 from headwater.graph.column_graph import Column, is_text_complete
 from headwater.graph.generations import Generations
@@ -109,6 +110,13 @@ def _read_of(name: DatasetName) -> re.Pattern[str]:
     )
 
 
+def _is_only_in_text(state: State, run: Run, name: DatasetName) -> bool:
+    """Return True if only the SQL text shows that a run reads a dataset."""
+    primary = state.identity.primary
+    uses = [use for other, use in run.inputs.items() if primary(other) == primary(name)]
+    return bool(uses) and all(use.facets.get(ONLY_IN_TEXT) for use in uses)
+
+
 def _may_read(
     generations: Generations, run: Run, name: DatasetName, table: re.Pattern[str], text: str
 ) -> bool:
@@ -119,7 +127,7 @@ def _may_read(
         return False
     own = generations.own(run)
     listed = own.reads | own.writes
-    if state.identity.primary(name) in listed:
+    if state.identity.primary(name) in listed and not _is_only_in_text(state, run, name):
         return False  # judged by its column lineage
     above = name.name.rpartition(".")[0]
     schema = above.rpartition(".")[2].lower()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from headwater.errors import LogError
-from headwater.events import JobRef, can_read_sql
+from headwater.events import JobRef
 from headwater.events.facets import Schema, Sql
 from headwater.graph.sql_lineage import TextNames, text_of_run
 from headwater.identity import DatasetName
@@ -25,6 +25,7 @@ from headwater.projection.derived import records_of
 from headwater.projection.facet_books import FacetBook
 from headwater.projection.live import Live
 from headwater.settings import Settings
+from headwater.sql.facet import can_read_sql
 from headwater.worker import ThreadedWorker
 
 if TYPE_CHECKING:

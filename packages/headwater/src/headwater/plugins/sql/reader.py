@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headwater.sql.reader import Arguments, LocalNames, Script, SqlFile, Unread
+    from headwater.sql.reader import Arguments, LocalNames, Script, SqlFile, TableParts, Unread
 
 
 @cache
@@ -49,6 +49,13 @@ def local_names(text: str, dialect: str) -> LocalNames:
     from headwater.plugins.sql import script
 
     return script.local_names(text, dialect)
+
+
+def scalar_tables(text: str, dialect: str) -> tuple[frozenset[TableParts], frozenset[TableParts]]:
+    """Return the tables that a text names in scalar subqueries, and all others; or none."""
+    from headwater.plugins.sql import scalars
+
+    return scalars.scalar_tables(text, dialect)
 
 
 def read_file(text: str, name: str, dialect: str) -> SqlFile:

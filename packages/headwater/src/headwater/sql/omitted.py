@@ -1,0 +1,57 @@
+"""Tables that Spark's listener omits: those of scalar subqueries, which the SQL text names.
+
+A name is completed only if this is certain: if the text writes it like a reported table, with the
+same catalog, or without one and with the same schema. A name without a schema may be a view of the
+session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.sql.reader import TableParts
+from headwater.sql.text import scalar_tables
+
+_Name = tuple[str, str]
+_GLOBAL_VIEWS = "global_temp"
+
+
+def omitted_tables(text: str, reported: Iterable[_Name]) -> list[_Name]:
+    """Return the tables of scalar subqueries, named like the reported tables of a Spark text."""
+    inside, others = scalar_tables(text, "spark")
+    if not inside:
+        return []
+    names = set(reported)
+    known = {place for table in others for name in names if (place := _above(table, name))}
+    found: set[_Name] = set()
+    for table in inside:
+        places = {
+            (namespace, prefix + join.join(table[skipped:]))
+            for namespace, prefix, join, skipped, above in known
+            if len(table) > skipped + 1 and _fits(table, skipped, above)
+        }
+        if len(places) == 1:
+            found |= places
+    return sorted(found - names)
+
+
+def _above(table: TableParts, name: _Name) -> tuple[str, str, str, int, TableParts] | None:
+    """Return how a dataset's name is made from a table's; None if it is another table's.
+
+    The parts are the namespace, the text before the name, the text between its parts, the number
+    of skipped parts, which name the catalog, and what other tables must have in common.
+    """
+    lower = name[1].lower()
+    for skipped in (0, 1):
+        parts = table[skipped:]
+        for prefix, join in (("", "."), ("table/", "/")):  # the second one is that of Glue
+            if len(parts) > 1 and lower == prefix + join.join(parts).lower():
+                return name[0], prefix, join, skipped, table[:1] if skipped else table[:-1]
+    return None
+
+
+def _fits(table: TableParts, skipped: int, above: TableParts) -> bool:
+    own = table[: len(above)] if skipped else table[:-1]
+    is_session_view = table[-2].lower() == _GLOBAL_VIEWS
+    same = [part.lower() for part in own] == [part.lower() for part in above]
+    return same and not is_session_view
