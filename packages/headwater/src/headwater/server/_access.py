@@ -42,9 +42,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        # A list, because the application below /sample receives a copy of the scope.
+        scripts: list[str] = scope.setdefault("inline_scripts", [])
+
         async def send_safe(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = _headers(self._options.frame_origins, scope.get("inline_script", ""))
+                headers = _headers(self._options.frame_origins, scripts)
                 message["headers"] = [*message["headers"], *headers]
             await send(message)
 
@@ -120,12 +123,12 @@ class Guard:
         return self._keys
 
 
-def _headers(frame_origins: tuple[str, ...], script: str) -> list[tuple[bytes, bytes]]:
-    """Return the security headers for browsers; a page may have one inline script, by its hash."""
+def _headers(frame_origins: tuple[str, ...], scripts: list[str]) -> list[tuple[bytes, bytes]]:
+    """Return the security headers for browsers; a page may have inline scripts, by their hashes."""
     frames = " ".join(frame_origins) or "'none'"
-    scripts = f" script-src 'self' '{script}';" if script else ""
+    allowed = f" script-src 'self' {' '.join(scripts)};" if scripts else ""
     policy = (
-        f"default-src 'self';{scripts} img-src 'self' data:;"
+        f"default-src 'self';{allowed} img-src 'self' data:;"
         f" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {frames}"
     )
     return [

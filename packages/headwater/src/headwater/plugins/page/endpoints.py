@@ -69,7 +69,7 @@ def _page(request: Request, status: int) -> Response:
     html = path.read_bytes()
     if script := _SCRIPT.search(html):  # the content security policy allows exactly this one
         digest = b64encode(sha256(script[1]).digest()).decode()
-        request.scope["inline_script"] = f"sha256-{digest}"
+        request.scope["inline_scripts"].append(f"'sha256-{digest}'")
     program = f'name="program" content="{escape(state.program)}"'
     present = f'name="present" content="{state.present}"'
     html = html.replace(_PROGRAM, program.encode())
