@@ -31,6 +31,13 @@ def main(state: Path) -> None:
     The paths of the clone and of the repository that it was cloned from, the address of Airflow and
     the day are replaced.
     """
+    lines = recorded(state)
+    RECORDING.write_bytes(lzma.compress("".join(lines).encode()))
+    sys.stdout.write(f"{len(lines)} events in {RECORDING.relative_to(ROOT)}\n")
+
+
+def recorded(state: Path) -> list[str]:
+    """Return the events of a demo in order of arrival, a line each, as those of the public clone."""
     database = state / "headwater.db"
     if not database.exists():
         raise SystemExit(f"{database} does not exist. Run `./run demo --exit` first.")
@@ -45,9 +52,7 @@ def main(state: Path) -> None:
     days = set(re.findall(r'"eventTime": ?"([\d-]{10})', lines))
     if len(days) != 1:
         raise SystemExit(f"The demo ran on {len(days)} days (UTC). Run it again within one day.")
-    lines = lines.replace(days.pop(), DAY)
-    RECORDING.write_bytes(lzma.compress(lines.encode()))
-    sys.stdout.write(f"{lines.count(chr(10))} events in {RECORDING.relative_to(ROOT)}\n")
+    return lines.replace(days.pop(), DAY).splitlines(keepends=True)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,9 @@ def start_lesson(settings: Settings, number: int, *, reset: bool) -> None:
 def _prepare(folder: Path, state: Path) -> None:
     """Copy a lesson's files, and ingest its `events.jsonl`, or else the recorded events."""
     shutil.copytree(folder, state, ignore=shutil.ignore_patterns("README.md"))
+    for packed in state.glob("*.xz"):
+        packed.with_suffix("").write_bytes(lzma.decompress(packed.read_bytes()))
+        packed.unlink()
     events = state / "events.jsonl"
     if not events.exists():
         events.write_bytes(lzma.decompress(RECORDED.read_bytes()))

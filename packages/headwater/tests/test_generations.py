@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from headwater.plugins.trust.completeness import completeness_answer
 from headwater.projection._apply import apply
 from headwater.runs.queries import runs_answer
 
-from .graphs import APP, FLOW, SQL, STEP, TASK, all_names, edges, loads, names
+from .graphs import APP, FLOW, SQL, STEP, TASK, all_names, commit, edges, loads, names
 
 
 def _daily(build: Any, *runs: dict[str, Any]) -> set[str]:
@@ -153,6 +154,33 @@ def test_replaced_table_comes_from_the_last_commit_only(build: Any) -> None:
     state = build.state(*events)
     result = all_names(tree_answer(state, "raw", "up", 20, "task")["up"])
     assert result == {"raw", "dag.merge", "staging", "dag.stage", "/04"}
+
+
+def test_commit_that_task_and_query_report_keeps_earlier_rows(build: Any) -> None:
+    events = loads(build, "05", "04")
+    merge = events[-3]
+    merge["outputs"][0]["facets"] = {"version": {"datasetVersion": "7"}}
+    parent = ("b1", "dag.merge")
+    query = build.run("COMPLETE", "q1", "dag.merge.query", "11:01:50", kind=SQL, parent=parent,
+                      reads=("db|staging",), writes=("db|raw",))  # fmt: skip
+    query["outputs"][0] |= merge["outputs"][0]
+    state = build.state(*events, query)
+    assert "/05" in all_names(tree_answer(state, "raw", "up", 20, "task")["up"])
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_commits_of_one_task_replace_a_table_together(is_whole: bool, build: Any) -> None:
+    events = loads(build, "05", "04")
+    total = 20 if is_whole else 30
+    parts = []
+    for version, rows in (("7", 20), ("8", total)):
+        part = commit(copy.deepcopy(events[-3]), 10, rows) | {"eventType": "RUNNING"}
+        part["outputs"][0]["facets"] = {"version": {"datasetVersion": version}}
+        parts.append(part | {"eventTime": f"2025-11-21T11:01:0{version}Z"})
+    del events[-3]["outputs"][0]["outputFacets"]
+    state = build.state(*events[:-3], *parts, *events[-3:])
+    is_kept = "/05" in all_names(tree_answer(state, "raw", "up", 20, "task")["up"])
+    assert is_kept is not is_whole
 
 
 def test_models_and_forecasts_come_from_their_own_training(build: Any) -> None:

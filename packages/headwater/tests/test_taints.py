@@ -60,7 +60,7 @@ def _refused(state: State) -> dict[str, list[str]]:
 
 def test_gates_refuse_what_contains_a_recalled_version(build: Any) -> None:
     state = _tainted(build, _day(build, 0), "raw@v0")
-    message = "has data of the recalled version v0: fares in cents"
+    message = "has, or may have, data of the recalled version v0: fares in cents"
     assert _refused(state) == {"raw": [message], "model": [message]}
     off = gate_answer(state, ["model"], policy='{"no_tainted": false}')
     assert off["passed"]

@@ -97,13 +97,6 @@ class CommitReport(Facet, key="icebergCommitReport"):
             yield float(value) if isinstance(value, int | float) else 0.0
 
 
-class DataSource(Facet, key="dataSource"):
-    """The source of a dataset."""
-
-    name: str | None
-    uri: str | None
-
-
 class DatasetType(Facet, key="datasetType"):
     """The kind of a dataset, such as VIEW or MODEL."""
 

@@ -22,9 +22,10 @@ from headwater.events.facets import CommitReport, DbtExposures
 from headwater.graph.lifecycle import former_names, removes_data
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
-from headwater.projection import Job, Run, State, start_of
+from headwater.projection import Job, Run, RunKey, State, start_of, unpack
 from headwater.projection.derived import newest_of, records_of
 from headwater.projection.facet_books import parsed
+from headwater.projection.state import Use
 
 Sources = dict[DatasetName, set[DatasetName]]
 """The sources of each output: the inputs that feed it."""
@@ -292,16 +293,35 @@ def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources | None:
     return {target: sources | unnamed for target, sources in named.items()}
 
 
+_Commit = tuple[int, float, float]  # its time, the added rows, all rows
+
+
 def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
-    """Return the outputs that keep earlier rows: they have more rows than the runs added."""
-    added: dict[DatasetName, float] = defaultdict(float)
-    total: dict[DatasetName, tuple[int, float]] = {}
+    """Return the outputs that keep earlier rows: they have more rows than the commits added.
+
+    A commit counts once, even if a task and its query both report it.
+    """
+    commits: dict[DatasetName, dict[str | RunKey, _Commit]] = defaultdict(dict)
     for run in runs:
         for spelled, use in run.outputs.items():
-            report = use.facets.parsed(CommitReport)
-            if report.is_reported:
-                name = state.identity.primary(spelled)
-                added[name] += report.added
-                last = (start_of(run) or 0, report.total)
-                total[name] = max(last, total.get(name, last))
-    return frozenset(name for name, (_, rows) in total.items() if rows > added[name])
+            if found := _commits(run, use):
+                commits[state.identity.primary(spelled)] |= found
+    return frozenset(
+        name
+        for name, found in commits.items()
+        if max(found.values())[2] > sum(added for _, added, _ in found.values())
+    )
+
+
+def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
+    """Return the reported commits of a run to a table, by their versions."""
+    found: dict[str | RunKey, _Commit] = {}
+    for version in use.versions if len(use.versions) > 1 else ():
+        report = CommitReport.parse(unpack(version.io_facets).get(CommitReport.KEY, {}))
+        if report.is_reported:
+            found[version.name] = version.stamp.time, report.added, report.total
+    newest = use.facets.parsed(CommitReport)
+    if not newest.is_reported or 0 < len(found) == len(use.versions):
+        return found
+    at = use.versions[-1].stamp.time if use.versions else start_of(run) or 0
+    return {use.version or run.key: (at, newest.added, newest.total)}

@@ -45,7 +45,7 @@ def print_incident(answer: models.IncidentAnswer) -> None:
         _print_change(change)
     _print_readers(answer["readers"], answer["readerCount"])
     title = (
-        f"{counted(answer['affectedCount'], 'affected node')} (* contains or uses the data now):"
+        f"{counted(answer['affectedCount'], 'affected node')} (* contains or uses the data now, or may):"
     )
     _print_affected(title, answer["affected"], answer["affectedCount"])
     for is_proven, title in _CLEAN.items():

@@ -154,7 +154,7 @@ def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> It
 
 def _tainted(known: Generations, root: Node) -> Iterator[Finding]:
     for name, taint in taints_in(known, root.dataset_name):
-        message = f"has data of the recalled version {taint.version}: {taint.reason}"
+        message = f"has, or may have, data of the recalled version {taint.version}: {taint.reason}"
         remedy = "write it again without this version, or clear it with `headwater taint --clear`"
         yield finding("tainted", name, message, remedy, at=taint.at)
 
