@@ -28,7 +28,10 @@ def state(build: Any) -> State:
         if event["job"]["name"] == "shop.orders":
             event["run"]["facets"]["errorMessage"] = {"message": _DBT, "programmingLanguage": "SQL"}
     days[-2]["job"]["facets"]["ownership"] = {"owners": [{"name": "growth"}]}  # of shop.report
-    days[-2]["outputs"][0]["facets"] = {"tags": {"tags": [{"key": "tier", "value": "1"}]}}
+    days[-2]["outputs"][0]["facets"] = {
+        "tags": {"tags": [{"key": "tier", "value": "1"}]},
+        "dbt_exposures": {"exposures": [{"unique_id": "exposure.shop.dashboard"}]},
+    }
     alone = build.run("FAIL", "a", "alone", "01:00:00", kind=TASK)
     return at(build.state(*days, *failed, alone), "2025-11-21T08:00:00Z")
 
@@ -39,10 +42,14 @@ def test_problem_has_its_error_and_everything_not_rebuilt(state: State) -> None:
     assert orders["pipeline"] is not None
     assert (orders["cause"]["name"], orders["pipeline"]["name"]) == ("shop.orders", "shop")
     assert (orders["message"], orders["error"]) == ("failed", ["no space left"])
-    assert (orders["datasets"], orders["jobs"]) == (3, 2)
+    assert (orders["datasets"], orders["jobs"], orders["exposures"]) == (3, 2, 1)
+    finding = findings_answer(state)["items"][0]["message"]
+    assert finding.endswith("; blocks 2 jobs, 2 datasets and 1 exposure")  # and `orders` itself
     names = [node["name"] for node in orders["affected"]]
     assert names[0] == "orders"
-    assert sorted(names) == ["daily", "orders", "report", "shop.daily", "shop.report"]
+    assert sorted(names) == [
+        "daily", "exposure.shop.dashboard", "orders", "report", "shop.daily", "shop.report",
+    ]  # fmt: skip
     assert (orders["owners"], orders["tags"]) == (["growth"], [{"value": "tier:1", "count": 1}])
     assert orders["findings"] == [{"kind": "failed", "subject": "job:demo:shop"}]
     assert (alone["cause"]["name"], alone["datasets"], alone["error"]) == ("alone", 0, [])

@@ -40,6 +40,11 @@ def type_of(state: State, node: Node) -> str:
     return level.name.lower() if level or _is_query(state, node) else "job"
 
 
+def is_exposure(state: State, node: Node) -> bool:
+    """Return True for an exposure of dbt, such as a dashboard: a job without runs."""
+    return node.type == "job" and type_of(state, node) == EXPOSURE.lower()
+
+
 def _is_query(state: State, node: Node) -> bool:
     """Return True if a job was reported as a query: by its type, or by its SQL text."""
     books = facets_of(state, node)

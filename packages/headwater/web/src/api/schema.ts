@@ -1984,6 +1984,7 @@ export interface components {
             cause: components["schemas"]["NodeRef"];
             datasets: number;
             error: string[];
+            exposures: number;
             findings: components["schemas"]["FindingRef"][];
             id: string;
             jobs: number;

@@ -196,6 +196,7 @@ def _cause(problem: Json) -> Json:
         "state": problem["state"] if problem["state"] != "open" else None,
         "datasetsNotRebuilt": problem["datasets"] or None,
         "jobsNotRun": problem["jobs"] or None,
+        "exposuresAffected": problem["exposures"] or None,
         "owners": problem["owners"][:_MOST_GAPS],
     }
     return {name: value for name, value in short.items() if value not in (None, [])}

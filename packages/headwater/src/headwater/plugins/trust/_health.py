@@ -9,6 +9,7 @@ from typing import get_args
 
 from headwater.errors import ConfigError
 from headwater.events import parse_time, shown_time, to_micros
+from headwater.filter_values import is_exposure
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
@@ -143,10 +144,11 @@ def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> F
     """Add the number of jobs and datasets that wait for a failed run or for one of its causes."""
     runs = {run.key, *(cause.key for cause in causes_of(state, run))}
     nodes = dict.fromkeys(node for key in runs for node in blocked.get(key, ()))
-    counts = Counter(node.type for node in nodes)
+    counts = Counter("exposure" if is_exposure(state, node) else node.type for node in nodes)
     if nodes:
-        parts = [counted(counts[kind], kind) for kind in ("job", "dataset") if counts[kind]]
-        found["message"] += f"; blocks {' and '.join(parts)}"
+        kinds = ("job", "dataset", "exposure")
+        *first, last = (counted(counts[kind], kind) for kind in kinds if counts[kind])
+        found["message"] += f"; blocks {' and '.join([*filter(None, [', '.join(first)]), last])}"
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, cast
 
 from headwater.events import parse_time, to_micros
-from headwater.filter_values import platform_value, type_of, values_of
+from headwater.filter_values import is_exposure, platform_value, type_of, values_of
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id, node_ref
@@ -153,7 +153,8 @@ class _Measured:
         shown = next((part for part in parts if part["state"] == "open"), parts[0])
         above = find_node(self._state, parts[0]["subject"])
         is_part = finding["kind"] == "failed" and above != self._node
-        jobs = len(self._affected) - len(self._datasets)
+        exposures = sum(is_exposure(self._state, node) for node in self._affected)
+        jobs = len(self._affected) - len(self._datasets) - exposures
         return {
             "id": self._id,
             "kind": cast("ProblemKind", finding["kind"]),
@@ -168,6 +169,7 @@ class _Measured:
             "links": links_of_run(self._state, run) if run else [],
             "datasets": len(self._datasets),
             "jobs": jobs,
+            "exposures": exposures,
             "affected": [self._node_affected(node) for node in self._affected[:_MOST_AFFECTED]],
             "owners": self._all("owner"),
             "tags": [{"value": value, "count": count} for value, count in self._tags.most_common()],

@@ -34,7 +34,7 @@ class FindingRef(Answer):
 
 
 class AffectedNode(NodeRef):
-    """A dataset that was not rebuilt, or a job that did not run, because of a problem."""
+    """A dataset that was not rebuilt, a job that did not run, or an exposure of such a dataset."""
 
     kind: str
     owners: list[str]
@@ -63,8 +63,10 @@ class Problem(Answer):
     """Number of datasets that were not rebuilt, as far as lineage was reported."""
     jobs: int
     """Number of other jobs that did not run."""
+    exposures: int
+    """Number of exposures, such as dashboards, that show data from before or that failed checks."""
     affected: list[AffectedNode]
-    """The first 50 of these datasets and jobs, nearest first."""
+    """The first 50 of these datasets, jobs and exposures, nearest first."""
     owners: list[str]
     """Owners of the cause and of everything affected."""
     tags: list[ValueCount]

@@ -66,11 +66,12 @@ def print_problems(answer: models.ProblemsAnswer) -> None:
 
 
 def _affected_text(problem: models.Problem) -> str:
-    """Return the numbers of datasets that were not rebuilt and jobs that did not run."""
+    """Return the numbers of datasets not rebuilt, jobs not run and exposures of such datasets."""
     parts = (
         [f"{counted(problem['datasets'], 'dataset')} not rebuilt"] if problem["datasets"] else []
     )
     parts += [f"{counted(problem['jobs'], 'job')} not run"] if problem["jobs"] else []
+    parts += [f"{counted(problem['exposures'], 'exposure')} affected"] * bool(problem["exposures"])
     parts += [f"owners: {', '.join(problem['owners'])}"] if problem["owners"] else []
     return "; ".join(parts)
 
