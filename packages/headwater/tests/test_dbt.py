@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from pathlib import Path
@@ -597,6 +598,26 @@ def test_missing_profile_of_dbt_is_named_with_its_file(
               namespace="dbt")  # fmt: skip
     with pytest.raises(ConfigError, match=problem):
         list(dbt.harvest({}, None, DEFAULT))
+
+
+@pytest.mark.parametrize(("used", "host"), [("elsewhere", "used"), ("gone", "shop")])
+def test_profile_of_dbt_is_that_of_the_run_or_of_the_project(
+    used: str, host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("DBT_PROFILES_DIR", raising=False)
+    shop, elsewhere = tmp_path / "shop", tmp_path / "elsewhere"
+    _write(shop, _shop(), "build", {"model.shop.daily": ("success", "")}, day=1, target=None)
+    elsewhere.mkdir()
+    text = (shop / "profiles.yml").read_text()
+    (elsewhere / "profiles.yml").write_text(text.replace('"host": "shop"', '"host": "used"'))
+    results = shop / "target/run_results.json"
+    results.write_text(results.read_text().replace(str(shop), str(tmp_path / used)))
+    dbt = Dbt(project=shop, target_path=None, profiles=None, profile=None, target=None,
+              namespace="dbt")  # fmt: skip
+    (portion,) = dbt.harvest({}, None, DEFAULT)
+    bodies = " ".join(entry.body for entry in portion.lines.entries)
+    assert set(re.findall(r"postgres://(\w+)", bodies)) == {host}
 
 
 def _exposing(build: Any, time: str, dataset: str, *exposures: str) -> dict[str, Any]:

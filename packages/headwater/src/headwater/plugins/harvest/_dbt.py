@@ -10,6 +10,7 @@ have the tags of the project; exposures are jobs; and failed runs have dbt's mes
 from __future__ import annotations
 
 import logging
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -143,7 +144,7 @@ class Dbt:
     def _processor(self) -> DbtLocalArtifactProcessor:
         more = ["--profiles-dir", str(self.profiles)] if self.profiles else []
         try:
-            return _Processor(
+            processor = _Processor(
                 producer=PRODUCER,
                 job_namespace=self.namespace,
                 project_dir=str(self.project),
@@ -152,12 +153,28 @@ class Dbt:
                 target=self.target,
                 target_path=str(self.target_path) if self.target_path else None,
             )
+            processor.project = self.project
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"{self.project}: not a dbt project: {error}") from None
+        return processor
 
 
 class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
     """The library, with artifacts changed so that its events agree with the results of dbt."""
+
+    project = Path()
+
+    def get_dbt_profiles_dir(self, command: list[str]) -> str:
+        """Return the folder of profiles.yml if that of the run does not exist.
+
+        It is that of `--profiles-dir` or `DBT_PROFILES_DIR`, or the first of the working directory
+        and the project with this file, or `~/.dbt`.
+        """
+        if not (command or os.environ.get("DBT_PROFILES_DIR")):
+            for folder in (Path.cwd(), self.project):
+                if (folder / "profiles.yml").is_file():
+                    return str(folder)
+        return str(super().get_dbt_profiles_dir(command))
 
     @staticmethod
     def load_yaml(path: str) -> Artifact:
