@@ -10,7 +10,6 @@ have the tags of the project; exposures are jobs; and failed runs have dbt's mes
 from __future__ import annotations
 
 import logging
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,19 +34,16 @@ from openlineage.common.provider.dbt.facets import DbtExposuresDatasetFacet
 from openlineage.common.provider.dbt.processor import ModelNode
 
 from headwater.collect.lines import Lines
-from headwater.config import parse_yaml
 from headwater.datasets.project import PROJECT
-from headwater.errors import ConfigError, HeadwaterError, shown
+from headwater.errors import ConfigError, HeadwaterError
 from headwater.events import parse_time
 from headwater.plugins.harvest._manifest import (
     Artifact,
     assertions_of,
-    check_manifest,
     check_results,
     correct_test,
     definitions,
     exposure_event,
-    missing_profile,
     omitted_table,
     project_facet,
     same_columns,
@@ -57,6 +53,7 @@ from headwater.plugins.harvest._manifest import (
     tags_of,
     with_config,
 )
+from headwater.plugins.harvest._processor import Processor, is_skipped, is_test
 from headwater.plugins.harvest.events import FinishedRun, run_id, to_json
 from headwater.plugins.harvest.harvester import Cursor, Portion
 from headwater.redaction import Redactor
@@ -144,7 +141,7 @@ class Dbt:
     def _processor(self) -> DbtLocalArtifactProcessor:
         more = ["--profiles-dir", str(self.profiles)] if self.profiles else []
         try:
-            processor = _Processor(
+            processor = Processor(
                 producer=PRODUCER,
                 job_namespace=self.namespace,
                 project_dir=str(self.project),
@@ -157,82 +154,6 @@ class Dbt:
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"{self.project}: not a dbt project: {error}") from None
         return processor
-
-
-class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
-    """The library, with artifacts changed so that its events agree with the results of dbt."""
-
-    project = Path()
-
-    def get_dbt_profiles_dir(self, command: list[str]) -> str:
-        """Return the folder of profiles.yml if that of the run does not exist.
-
-        It is that of `--profiles-dir` or `DBT_PROFILES_DIR`, or the first of the working directory
-        and the project with this file, or `~/.dbt`.
-        """
-        if not (command or os.environ.get("DBT_PROFILES_DIR")):
-            for folder in (Path.cwd(), self.project):
-                if (folder / "profiles.yml").is_file():
-                    return str(folder)
-        return str(super().get_dbt_profiles_dir(command))
-
-    @staticmethod
-    def load_yaml(path: str) -> Artifact:
-        """Load a file of dbt, which may have a limited number of aliases.
-
-        Raises:
-            FileNotFoundError: the library then reads another file.
-            ConfigError: the file is no mapping or too large.
-        """
-        content = parse_yaml(Path(path).read_bytes(), path, may_alias=True)
-        if not isinstance(content, dict):
-            raise ConfigError(f"{path}: received {shown(content)}, expected a mapping")
-        return content
-
-    @classmethod
-    def load_metadata(cls, path: str, versions: list[int], logger: logging.Logger) -> Artifact:
-        """Load an artifact; the errors that the library raises do not name the file."""
-        try:
-            artifact: Artifact = super().load_metadata(path, versions, logger)
-        except FileNotFoundError:
-            raise
-        except Exception as error:  # of any type if the content is malformed
-            reason = str(error)[:200] or repr(error)
-            raise ConfigError(f"{path}: not an artifact of dbt: {reason}; run dbt again") from None
-        return artifact
-
-    def get_dbt_metadata(self) -> tuple[Artifact, Artifact, Artifact, Artifact | None]:
-        """Return manifest, run_results, profile and catalog.
-
-        Tests without a result, and those that the library omits, are left out.
-        """
-        try:
-            manifest, results, profile, catalog = super().get_dbt_metadata()
-        except (FileNotFoundError, KeyError) as error:
-            folder = self.get_dbt_profiles_dir(self.dbt_command_line)
-            raise missing_profile(error, folder, self.profile_name) from None
-        check_manifest(manifest, self.manifest_path)
-        for source in manifest.get("sources", {}).values():  # the library reads only the name
-            source["name"] = source.get("identifier") or source["name"]
-        results["results"] = [
-            item
-            for item in results["results"]
-            if not (_is_test(item) and (_is_skipped(item) or omitted_table(manifest, item)))
-        ]
-        for item in results["results"]:
-            if _is_test(item):
-                correct_test(manifest, item)
-            elif item["status"] == "partial success":  # of a model that runs in batches
-                item["status"] = "error"
-        return manifest, results, profile, catalog
-
-
-def _is_test(result: Artifact) -> bool:
-    return bool(result["unique_id"].startswith("test."))
-
-
-def _is_skipped(result: Artifact) -> bool:
-    return bool(result["status"] == "skipped")
 
 
 class _Invocation:
@@ -278,7 +199,7 @@ class _Invocation:
         for result in self._results["results"]:
             node = result["unique_id"]
             is_built = node in self._tables and not node.startswith("seed.")
-            if _is_skipped(result) and is_built:
+            if is_skipped(result) and is_built:
                 output, above = self._dataset(node), self._tables_above(node)
                 yield skipped_event(self._ref.namespace, self._manifest, node, above, output, at)
         for node, exposure in self._manifest.get("exposures", {}).items():
@@ -382,7 +303,7 @@ class _Invocation:
         for result in self._results["results"]:
             node = result["unique_id"]
             own[node].append(result)
-            for tested in (node, *parents.get(node, ())) if _is_test(result) else ():
+            for tested in (node, *parents.get(node, ())) if is_test(result) else ():
                 of_tests[tested].append(result)
         return own, of_tests
 
@@ -425,7 +346,7 @@ class _Invocation:
         """Yield the runs that loaded the files of seeds."""
         for result in self._results["results"]:
             node = result["unique_id"]
-            if not node.startswith("seed.") or _is_skipped(result):
+            if not node.startswith("seed.") or is_skipped(result):
                 continue
             file = str(self._project / self._tables[node]["original_file_path"])
             output, facets = self._dataset(node), {}
@@ -448,8 +369,8 @@ class _Invocation:
         """Yield the tests of each seed and snapshot as one run, like those of a model."""
         by_table: dict[str, list[Artifact]] = defaultdict(list)
         for result in self._results["results"]:
-            table = omitted_table(self._manifest, result) if _is_test(result) else None
-            if table and not _is_skipped(result):
+            table = omitted_table(self._manifest, result) if is_test(result) else None
+            if table and not is_skipped(result):
                 correct_test(self._manifest, result)
                 by_table[table].append(result)
         for table, results in by_table.items():
