@@ -243,7 +243,7 @@ def docs(
 
 @app.command()
 def lesson(
-    number: Annotated[int, typer.Argument(min=1, max=8, help="Number of the lesson.")],
+    number: Annotated[int, typer.Argument(min=1, max=9, help="Number of the lesson.")],
     check: Annotated[
         bool, typer.Option("--check", help="Check the result; exit code 1 if a part is missing.")
     ] = False,

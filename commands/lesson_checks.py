@@ -213,6 +213,27 @@ def _late_table(exercise: Exercise) -> Iterator[Result]:
     yield Result("no problems at 2026-11-17T10:00Z", is_repaired)
 
 
+def _recall(exercise: Exercise) -> Iterator[Result]:
+    """Check the answers about the bad version, and that it is recalled and no longer in use."""
+    file = "landing/yellow/yellow_tripdata_2025-05.parquet"
+    first = exercise.query("history", node=file)["items"][-1]["version"]
+    incident = exercise.query("incident", subject=f"{file}@{first}")
+    affected = {node["name"]: node for node in incident["affected"]}
+    yield from exercise.answers(
+        {
+            "owners": sorted({owner for node in affected.values() for owner in node["owners"]}),
+            "bad_model": affected["TrainForecastModelFlow/model"]["versions"][0],
+        }
+    )
+    recalled = {item["version"] for item in exercise.query("taints")["items"]}
+    yield Result("the version of the file is recalled", first in recalled)
+    is_in_use = any(node["isCurrent"] for node in affected.values())
+    yield Result("nothing contains the data of the version now", not is_in_use)
+    gate = exercise.query("gate", dataset=["TrainForecastModelFlow/model"])
+    is_accepted = first in recalled and gate["passed"]
+    yield Result("the gate accepts the new model", is_accepted)
+
+
 CHECKS: dict[int, Callable[[Exercise], Iterator[Result]]] = {
     1: _forecast,
     2: _schema,
@@ -222,5 +243,6 @@ CHECKS: dict[int, Callable[[Exercise], Iterator[Result]]] = {
     6: _gate,
     7: _datahub,
     8: _late_table,
+    9: _recall,
 }
 """The check of each lesson by its number."""
