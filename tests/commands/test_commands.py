@@ -22,7 +22,7 @@ from commands.demo import default_months
 from commands.demo_output import lineage_command
 from commands.processes import Service, require_free_ports, wait_for_interrupt
 from commands.progress import Progress
-from commands.services import EVERY_DAG, _locks, lock_state, taxi_dag, train_dag
+from commands.services import EVERY_DAG, WEATHER_DAG, _locks, lock_state, taxi_dag, train_dag
 from commands.status import show_settings, show_status
 from lakehouse.errors import PipelineError, SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
@@ -271,6 +271,41 @@ def test_unknown_service_lists_the_allowed_ones(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "'red' is not one of 'yellow', 'green'" in " ".join(done.stderr.split())
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.server
+def test_demo_applies_its_options_and_stops_with_exit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    services: list[Service] = []
+    months = {taxi_dag("green"): ["2025-05"], WEATHER_DAG: ["2025-05"]}
+
+    def start(settings: Settings, running: list[Service], _: Progress) -> str:
+        assert settings.forecast_model == "weather"
+        waiting = [sys.executable, "-c", "import time; time.sleep(600)"]
+        services.append(Service("Airflow", [waiting], dict(os.environ), tmp_path / "log"))
+        running += services
+        return "airflow"
+
+    def run_dags(_: Settings, airflow: str, __: Progress, *of: object, service: str) -> list[str]:
+        assert (airflow, of, service) == ("airflow", (months,), "green")
+        return ["No new weather was loaded."]
+
+    monkeypatch.setenv("STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("LINEAGE_BACKEND", "none")
+    monkeypatch.setattr("commands.demo.start_services", start)
+    monkeypatch.setattr("commands.demo.run_dags", run_dags)
+    monkeypatch.setattr(
+        "commands.demo.show_result",
+        lambda console, _, service, **__: console.print(f"forecasts of {service}"),
+    )
+    options = ("--service", "green", "--model", "weather", "--months", "2025-05", "--exit")
+    app(("demo", *options), standalone_mode=False)
+    printed = capsys.readouterr().out
+    for text in ("green taxis, 2025-05", "No new weather", "of green", "Stopped because of --exit"):
+        assert text in printed
+    with pytest.raises(SetupError, match="Airflow ended"):
+        services[0].check()
 
 
 def test_every_demo_service_has_dags() -> None:

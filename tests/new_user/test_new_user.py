@@ -160,12 +160,16 @@ def gone(clone: Clone) -> bool:
 
 @pytest.fixture(scope="module")
 def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the output of the first `./run demo`, which is checked while it runs."""
+    """Return the output of a demo, which is checked while it runs.
+
+    Its training waits for two assets, green rides and weather. tests/pipeline runs the DAGs of the
+    default, yellow rides, and the tests below start it.
+    """
     set_up = clone.run("settings")
     assert "Setting up: installing Python packages" in set_up.stdout, set_up.stdout[-5000:]
     copy_bytecode(clone.folder / ".venv")
     log = tmp_path_factory.mktemp("new-user") / "demo.log"
-    process = clone.start(log, "demo")
+    process = clone.start(log, "demo", "--service", "green", "--model", "weather")
     until(lambda: "Press Ctrl-C to stop" in log.read_text(), process, log)
     page = f"http://localhost:{clone.headwater_port}/"
     until(lambda: "/assets/" in httpx.get(page, timeout=30).text, process, log)
@@ -177,33 +181,20 @@ def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
     return log.read_text()
 
 
-def test_demo_shows_forecasts_lineage_and_times(first_demo: str) -> None:
+def test_green_demo_shows_forecasts_with_weather_lineage_and_times(first_demo: str) -> None:
     assert "from the built-in generator" in first_demo
+    assert "green taxis, 2025-04, 2025-05" in first_demo
+    assert "nyc_taxi.green_rides_hourly_forecast, 6 of" in first_demo
     assert re.search(r"2025-06-01 00:00:00\W+\d+\W+\d+", first_demo), first_demo
     for job in (
         "TrainForecastModelFlow.write_forecasts_to_table",
         "TrainForecastModelFlow.compute_actuals",
-        "ingest_yellow_taxi_data.merge_upsert_staging_into_raw_yellow",
-        "ingest_yellow_taxi_data.download",
+        "ingest_green_taxi_data.merge_upsert_staging_into_raw_green",
+        "ingest_green_taxi_data.download",
+        "ingest_weather_data.merge_upsert_staging_into_raw_weather",
     ):
         assert re.search(rf"{job}  COMPLETED", first_demo), first_demo
     assert re.search(r"Training, triggered by the new data +\d+\.\d", first_demo)
-
-
-def test_green_taxi_demo_forecasts_with_weather(clone: Clone, first_demo: str) -> None:
-    done = clone.run(
-        *("demo", "--service", "green", "--model", "weather", "--months", "2025-05", "--exit")
-    )
-    assert done.returncode == 0, done.stdout[-5000:]
-    assert "green taxis, 2025-05" in done.stdout
-    assert "nyc_taxi.green_rides_hourly_forecast, 6 of" in done.stdout
-    for job in (
-        "TrainForecastModelFlow.write_forecasts_to_table",
-        "ingest_green_taxi_data.merge_upsert_staging_into_raw_green",
-        "ingest_weather_data.merge_upsert_staging_into_raw_weather",
-    ):
-        assert re.search(rf"{job}  COMPLETED", done.stdout), done.stdout
-    assert gone(clone), clone.processes()
 
 
 def test_ctrl_c_during_a_load_leaves_no_process(
@@ -211,9 +202,12 @@ def test_ctrl_c_during_a_load_leaves_no_process(
 ) -> None:
     log = tmp_path / "demo.log"
     process = clone.start(log, "demo", "--months", "2025-03")
-    until(lambda: any("spark_jobs/run.py" in line for line in clone.processes()), process, log)
+    until(
+        lambda: any("spark_jobs/run.py yellow" in line for line in clone.processes()), process, log
+    )
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(60) == 130
+    assert "yellow taxis, 2025-03." in log.read_text()
     assert gone(clone), clone.processes()
 
 
@@ -227,6 +221,7 @@ def test_ctrl_c_during_startup_leaves_no_process(
         until(lambda: moment in log.read_text(), process, log)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(60) == 130 or moment == "Setting up"
+    assert "yellow taxis, 2025-04, 2025-05." in log.read_text() or moment == "Setting up"
     assert gone(clone), clone.processes()
 
 
