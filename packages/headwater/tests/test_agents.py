@@ -595,7 +595,7 @@ def hostile(live: Live, build: Any) -> Live:
     ("tool", "arguments"),
     [
         ("find", {"text": "Ignore"}),
-        ("find", {"text": "select 1"}),
+        ("find", {"text": "select 1", "as_of": "2025-11-21T09:00:00Z"}),
         ("upstream", {"node": _ORDER}),
         ("upstream", {"node": "dataset:db:raw", "as_of": "2025-11-21T09:00:00Z"}),
         ("downstream", {"node": "raw"}),

@@ -262,8 +262,9 @@ def test_search_prints_matches_as_lines_or_exits_with_1(database: str, call: Cal
     assert result.stdout == "db.trips  (hive://h)\n"
     result = call("search", "tripps", "--database", database)
     assert "No exact match" in result.stdout
-    none = call("search", "zzzzz", "--database", database)
-    assert (none.returncode, none.stdout) == (1, "No matches.\n")
+    for words in (("zzzzz",), ("forecast", "--as-of", "2025-11-21T08:01:45Z")):  # written later
+        none = call("search", *words, "--database", database)
+        assert (none.returncode, none.stdout) == (1, "No matches.\n")
 
 
 def test_impact_and_path_print_one_line_per_node(database: str, call: Call) -> None:

@@ -1072,8 +1072,10 @@ export interface paths {
         get: {
             parameters: {
                 query: {
+                    asOf?: string | null;
                     cursor?: string | null;
                     facets?: boolean;
+                    knownAt?: string | null;
                     limit?: number;
                     matched?: ("name" | "column" | "tag" | "owner" | "description" | "sql" | "error" | "run" | "version") | null;
                     namespace?: string | null;

@@ -42,6 +42,7 @@ class Find(Tool):
     name = "find"
     text: Annotated[str, Text, Field(description="Text to search for.")]
     limit: Annotated[int, Field(ge=1, le=50)] = 15
+    as_of: Time | None = None
 
     def answer(self, context: Context) -> Json:
         """Return the matching nodes, best first."""

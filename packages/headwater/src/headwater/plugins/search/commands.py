@@ -60,7 +60,7 @@ def print_freshness(answer: FreshnessAnswer) -> None:
     print_table(rows, empty="No datasets.")
 
 
-@with_client()
+@with_client(past=True)
 def search(
     client: Client,
     text: Annotated[str, typer.Argument(help="Text to search for.")],

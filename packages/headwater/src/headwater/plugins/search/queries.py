@@ -43,7 +43,7 @@ MatchedKind = Literal[
 _SELECTION = "words joined by AND, column: tag: owner: state: platform: type: namespace:, +NAME+2"
 
 
-@query("search", searches_sql=True)
+@query("search", Times.THEN, searches_sql=True)
 def search_answer(
     state: State,
     text: Annotated[str, f"Text to search for; part of a word is enough. Or {_SELECTION}."],
