@@ -230,3 +230,46 @@ def test_edge_that_no_source_states_is_only_possible(case: str, build: Any) -> N
     (job,) = why_answer(state, "load", "out")["jobs"]
     assert job["grade"] == "reported"
     _assert_grades_of_graph(case, state)
+
+
+_LISTENER = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+_COMMIT = {"icebergCommitReport": {"commitMetrics": {"addedRecords": 1, "totalRecords": 2}}}
+
+
+@pytest.mark.parametrize(
+    ("job", "time", "reads", "facets", "grade"),
+    [
+        ("spark", "09:00:00", "b", {}, "possible"),
+        ("load", "09:00:00", "a", {}, "reported"),
+        ("spark", "07:00:00", "b", {}, "reported"),
+        ("spark", "09:00:00", "b out", {}, "reported"),
+        ("spark", "09:00:00", "b", _COMMIT, "reported"),
+    ],
+    ids=["by another job", "by the same job", "before", "of read rows", "with a commit report"],
+)
+def test_write_is_only_possible_if_spark_later_overwrote_an_unknown_part(
+    job: str, time: str, reads: str, facets: Any, grade: str, build: Any
+) -> None:
+    overwrite = _load(build, "2", time, reads, job=job)
+    overwrite["outputs"][0] |= {
+        "facets": {
+            "lifecycleStateChange": {
+                "_producer": _LISTENER, "lifecycleStateChange": "OVERWRITE",
+            }
+        },
+        "outputFacets": facets,
+    }  # fmt: skip
+    state = build.state(_load(build, "1", "08:00:00", "a"), overwrite)
+    graded = _graded(state, "out")
+    assert (graded["load"], graded[job]) == (grade, grade if job == "load" else "reported")
+    (found,) = why_answer(state, "load", "out")["jobs"]
+    assert found["grade"] == grade
+    (down,) = tree_answer(state, "a", "down")["down"]["children"]
+    assert [child["grade"] for child in down["children"]] == [grade]
+    written = {
+        edge["from"].rpartition(":")[2]: edge["grade"]
+        for edge in graph_answer(state, "out", 2)["edges"]
+        if "job" in edge["from"]
+    }
+    assert written["load"] == grade
+    assert written[job] == (grade if job == "load" else "reported")

@@ -15,7 +15,7 @@ from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName
 from headwater.lineage.columns import combined
 from headwater.lineage.models import Seen
-from headwater.lineage.staleness import missed_runs
+from headwater.lineage.staleness import may_be_replaced, missed_runs
 from headwater.lineage.statements import (
     COARSE,
     DECLARED,
@@ -93,8 +93,8 @@ class EdgeEvidence:
 def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, end: Node) -> Grade:
     """Return the grade of the edge between a task and a dataset.
 
-    An input is only possible if no source states that it feeds one of the outputs. At most 20
-    outputs of a task are examined.
+    An output is only possible if another job may have replaced it since. An input is only possible
+    if no source states that it feeds one of the outputs. At most 20 outputs of a task are examined.
     """
     is_read = end.type == "job"
     job, dataset = (end, start) if is_read else (start, end)
@@ -102,7 +102,9 @@ def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, 
     stated = EdgeEvidence(generations.state, graph.part_of(job.job_ref)).statements(
         job, dataset, is_read=is_read
     )
-    grade = stated.grade(missed_runs(generations, job.job_ref, name, is_read=is_read))
+    missed = missed_runs(generations, job.job_ref, name, is_read=is_read)
+    is_replaced = not is_read and may_be_replaced(generations, job.job_ref, name)
+    grade = stated.grade(missed, may_be_replaced=is_replaced)
     if grade != "reported" or not is_read:
         return grade
     outputs = sorted(graph.edges_of(job.job_ref).targets_of(name) - {name})[:_MOST_OUTPUTS]

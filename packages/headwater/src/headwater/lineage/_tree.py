@@ -27,7 +27,7 @@ from headwater.graph.walk import Place, parts_of, places_next, reach, walked_fro
 from headwater.lineage._evidence import EdgeEvidence, seen, statements_of_pair
 from headwater.lineage.control_steps import ControlSteps, End, Stop, Way
 from headwater.lineage.models import TreeAnswer, TreeNode
-from headwater.lineage.staleness import missed_runs
+from headwater.lineage.staleness import may_be_replaced, missed_runs
 from headwater.lineage.statements import DECLARED
 from headwater.lookup import find_node
 from headwater.projection import State
@@ -113,14 +113,15 @@ class _Data:
             is_read = (way == "up") == (node.type == "dataset")
             stated = self.evidence.statements(parent, node, is_read=is_read)
             job, dataset = (node, parent) if node.type == "job" else (parent, node)
-            missed = 0
+            missed, is_replaced = 0, False
             if level is Level.TASK:
                 name = dataset.dataset_name
                 missed = missed_runs(generations, job.job_ref, name, is_read=is_read)
                 ends = (node, origin or job) if way == "up" else (origin or job, node)
                 of_pair = statements_of_pair(generations, parent, *ends)
                 stated = of_pair if of_pair.grade() == "possible" else stated
-            leaf["grade"] = stated.grade(missed)
+                is_replaced = not is_read and may_be_replaced(generations, job.job_ref, name)
+            leaf["grade"] = stated.grade(missed, may_be_replaced=is_replaced)
             leaf["statedBy"] = [item.answer() for item in sorted(stated.found, key=str)]
         elif parent:
             leaf["grade"], leaf["statedBy"] = "reported", [DECLARED.answer()]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from headwater import deadline
 from headwater.events import JobRef
+from headwater.events.facets import CommitReport, LifecycleStateChange
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.identity import DatasetName
-from headwater.projection import State
+from headwater.projection import State, start_of
+from headwater.projection.facet_books import FacetBook
 
 STALE_AFTER = 3
 """Finished runs of a job without an edge, after which the edge is stale."""
@@ -28,6 +31,51 @@ def missed_runs(generations: Generations, ref: JobRef, name: DatasetName, *, is_
         if count == STALE_AFTER:
             return count
     return 0
+
+
+def may_be_replaced(generations: Generations, ref: JobRef, name: DatasetName) -> bool:
+    """Return True if another job may have replaced everything that a task wrote to a dataset.
+
+    Spark reports an overwritten partition as the table. Only a commit report tells what is left.
+    """
+    overwrites = _uncertain_overwrites(generations, name)
+    if not any(job != ref for _, job in overwrites):
+        return False
+    own = generations.derived(ref, "oldest first", list)
+    written = (generations.times.of_writes(g, name).end for g in own if name in g.edges.writes)
+    last = max(written, default=None)
+    return last is not None and any(job != ref and last <= start for start, job in overwrites)
+
+
+def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[tuple[int, JobRef]]:
+    """Return the starts and jobs of completed runs of Spark that overwrote some or all rows."""
+    key = "uncertain overwrites", name
+    if key not in generations.state.derived:
+        found = [
+            (start_of(run) or 0, generation.job)
+            for ref in generations.writers(name)
+            for generation in deadline.watched(generations.derived(ref, "oldest first", list))
+            if generation.is_complete and name not in generation.edges.reads
+            for run in generation.runs
+            if any(
+                generations.state.identity.primary(spelled) == name
+                and _overwrites_unknown_rows(use.dataset_facets, use.facets)
+                for spelled, use in run.outputs.items()
+            )
+        ]
+        generations.state.derived[key] = found
+    answer: list[tuple[int, JobRef]] = generations.state.derived[key]
+    return answer
+
+
+def _overwrites_unknown_rows(facets: FacetBook, output_facets: FacetBook) -> bool:
+    """Return True for an OVERWRITE of Spark without a commit report."""
+    change = facets.get(LifecycleStateChange.KEY)
+    return (
+        LifecycleStateChange.parse(change).lifecycleStateChange == "OVERWRITE"
+        and "/integration/spark" in str(change.get("_producer"))
+        and not output_facets.parsed(CommitReport).is_reported
+    )
 
 
 def deciding_runs(state: State) -> Iterator[str]:

@@ -62,10 +62,15 @@ class Statements(NamedTuple):
     is_possible: bool = False
     """True if no source states that the input feeds the output."""
 
-    def grade(self, missed: int = 0) -> Grade:
-        """Return the grade of the edge, given the newer finished runs that lack it."""
+    def grade(self, missed: int = 0, *, may_be_replaced: bool = False) -> Grade:
+        """Return the grade of the edge, given the newer finished runs that lack it.
+
+        `may_be_replaced` is True if another job may have replaced the rows of a write since.
+        """
         if missed >= STALE_AFTER:
             return "stale"
+        if may_be_replaced:
+            return "possible"
         sources = {"" if item.kind == "sql" else _tool(item.producer) for item in self.found}
         if len(sources) > 1:
             return "verified"

@@ -29,8 +29,9 @@ LevelName = Annotated[Level, "Level of detail."]
 Grade = Literal["verified", "reported", "possible", "contradicted", "stale"]
 """Grade of the evidence of an edge: `verified` if two independent sources state it, `reported` if
 one does, `possible` if a run lists the input and the output and no source states that one feeds the
-other, `contradicted` if only the producer does and the SQL text, read completely, does not name
-the dataset, `stale` if the three newest finished runs of the task do not have it."""
+other, or if another job of Spark later overwrote an unknown part of the output, `contradicted` if
+only the producer does and the SQL text, read completely, does not name the dataset, `stale` if the
+three newest finished runs of the task do not have it."""
 
 WithGrade = Annotated[Grade | None, "Only edges of this grade, and what they lead to."]
 

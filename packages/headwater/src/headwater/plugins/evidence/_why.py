@@ -18,6 +18,7 @@ from headwater.graph.nodes import Node, name_of, node_id, node_ref
 from headwater.graph.run_edges import Edges, derived_dataset
 from headwater.identity import DatasetName
 from headwater.lineage.models import EdgeStatement
+from headwater.lineage.staleness import may_be_replaced
 from headwater.lineage.statements import (
     DECLARED,
     Statement,
@@ -131,12 +132,14 @@ def _why(
     statements = combined_statements(found for _, found in listed[newest])
     if not newest.runs:
         statements = Statements(frozenset({DECLARED}))
+    written = edge.target if edge.source is None else None
+    is_replaced = written is not None and may_be_replaced(generations, edge.job, written)
     runs = [generation for generation in stated if generation.runs]
     return {
         "job": None if derived_dataset(edge.job) else name_of(edge.job),
         "reads": _ref(edge.source),
         "writes": _ref(edge.target),
-        "grade": statements.grade(missed),
+        "grade": statements.grade(missed, may_be_replaced=is_replaced),
         "statedBy": _answers(statements),
         "seen": {"first": shown_time(runs[0].started), "last": shown_time(runs[-1].started)}
         if runs
