@@ -45,7 +45,6 @@ class LocalEmr:
         self.logs = folder / "logs"
         self.logs.mkdir(parents=True)
         self.jobs: list[JobRun] = []
-        self._threads: dict[str, threading.Thread] = {}
         self._aws, self._folder = aws, folder
         self._endpoint = settings.aws_endpoint_url
         self._java = java_home(settings)
@@ -61,15 +60,10 @@ class LocalEmr:
             backend.applications[job.application_id].state = "STARTED"  # starts automatically
             job.state = "SUBMITTED"
             self.jobs.append(job)
-            self._threads[job.id] = threading.Thread(target=self._run, args=(job,))
-            self._threads[job.id].start()
+            threading.Thread(target=self._run, args=(job,)).start()
             return job
 
         return start_job_run
-
-    def ended(self, job_id: str) -> None:
-        """Wait for the end of a job."""
-        self._threads[job_id].join()
 
     def _run(self, job: JobRun) -> None:
         try:

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from moto.emrserverless.models import EMRServerlessBackend
+from moto.emrserverless.models import EMRServerlessBackend, JobRun
 
 from commands.emr import emr_package
 from commands.environment import child_environ, script
@@ -36,7 +36,7 @@ from infra.proxy_local.datazone import DataZoneServer
 from lakehouse.catalog import open_catalog
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
-from spark_jobs.emr import configuration, job_driver
+from spark_jobs.emr import configuration
 from tests.conftest import train
 from tests.infra import stand_in_resources
 from tests.infra.conftest import isolate
@@ -49,6 +49,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.airflow, pytest
 MONTH = "2025-04"
 DAG = "ingest_yellow_taxi_data"
 GLUE = "arn:aws:glue:us-east-1:123456789012"
+WITHOUT_SERVER = "yellow.check_staging"
+"""The job that writes its events to the driver's log."""
 
 
 @dataclass
@@ -59,6 +61,10 @@ class Cloud:
     aws: Aws
     emr: LocalEmr
     datazone: DataZoneServer
+    logged: list[dict[str, Any]]
+    """Events in the log of the job without a lineage server."""
+    sent: set[str]
+    """Jobs in the lineage server before it ingested `logged`."""
 
     def get(self, path: str, **params: Any) -> Any:
         """Return a response of the lineage server."""
@@ -85,6 +91,32 @@ def _airflow(settings: Settings, *arguments: str) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout[-6000:]
+
+
+def _start_job(settings: Settings, emr: LocalEmr) -> Callable[..., JobRun]:
+    """Return a StartJobRun that configures one job as without EMR_LINEAGE_URL."""
+    start = emr.start
+    without_url = settings.model_copy(update={"emr_lineage_url": ""})
+    before, after = (
+        configuration(of)["applicationConfiguration"][0]["properties"]
+        for of in (settings, without_url)
+    )
+
+    def start_job_run(backend: EMRServerlessBackend, **parameters: Any) -> JobRun:
+        if parameters["name"] == WITHOUT_SERVER:
+            (defaults,) = parameters["configuration_overrides"]["applicationConfiguration"]
+            of_provider = defaults["properties"].items() - before.items()  # the lineage parent
+            defaults["properties"] = dict(of_provider) | after
+        return start(backend, **parameters)
+
+    return start_job_run
+
+
+def _logged(emr: LocalEmr) -> list[dict[str, Any]]:
+    """Return the events in the log of the job without a lineage server."""
+    (job,) = (job for job in emr.jobs if job.name == WITHOUT_SERVER)
+    log = (emr.logs / f"stdout-{job.id}.log").read_bytes().splitlines()
+    return [json.loads(event) for line in log for event in events_in(line)]
 
 
 @pytest.fixture(scope="module")
@@ -117,17 +149,24 @@ def cloud(
             aws = connect(settings)
             stand_in_resources.s3_of(aws.account).delete_bucket_policy(settings.bucket)
             emr = LocalEmr(settings, aws, folder / "emr")
-            patch.setattr(EMRServerlessBackend, "start_job_run", emr.start)
+            patch.setattr(EMRServerlessBackend, "start_job_run", _start_job(settings, emr))
             services.append(start_headwater(settings))
             services[-1].wait_until(lambda: lineage_ready(settings), 60)
             emr_package(settings)
             _airflow(settings, "db", "migrate")
             _airflow(settings, "dags", "test", DAG, "--conf", json.dumps({"months": [MONTH]}))
+            cloud = Cloud(settings, aws, emr, datazone, _logged(emr), set())
+            cloud.sent |= {
+                run["job"]["name"] for run in cloud.get("/api/v2/runs", limit=500)["items"]
+            }
+            for event in cloud.logged:
+                url = f"{settings.headwater_url}/api/v1/lineage"
+                httpx.post(url, json=event).raise_for_status()
             done = train(settings, "--lookback_days", "20", "--predict_horizon_hours", "3")
             assert done.returncode == 0, done.stdout[-4000:]
             services[-1].wait_until(lambda: lineage_caught_up(settings), 60)
             services[-1].wait_until(lambda: lineage_delivered(settings), 60)
-            yield Cloud(settings, aws, emr, datazone)
+            yield cloud
         finally:
             datazone.shutdown()
             for service in services:
@@ -201,24 +240,12 @@ def test_datazone_receives_tables_by_arn(cloud: Cloud) -> None:
 
 
 def test_events_without_a_server_are_in_the_drivers_log(cloud: Cloud) -> None:
-    settings = cloud.settings.model_copy(update={"emr_lineage_url": ""})
-    check: Any = cloud.emr.jobs[1].job_driver
-    driver: Any = job_driver(settings, check["sparkSubmit"]["entryPointArguments"])
-    overrides: Any = configuration(settings)
-    job = cloud.aws.emr.start_job_run(
-        applicationId=settings.emr_application_id,
-        executionRoleArn=settings.emr_role_arn,
-        clientToken="without a server",
-        jobDriver=driver,
-        configurationOverrides=overrides,
-    )
-    cloud.emr.ended(job["jobRunId"])
-    log = (cloud.emr.logs / f"stdout-{job['jobRunId']}.log").read_bytes().splitlines()
-    events = [json.loads(event) for line in log for event in events_in(line)]
+    own = {"yellow_taxi_check_staging", "yellow_taxi_check_staging.checks"}
+    assert not own & cloud.sent
+    assert "yellow_taxi_stage" in cloud.sent
     for state in ("START", "COMPLETE"):
-        jobs = {event["job"]["name"] for event in events if event["eventType"] == state}
-        assert "yellow_taxi_check_staging" in jobs, state  # sent by Spark
-        assert "yellow_taxi_check_staging.checks" in jobs, state  # sent by Python
+        jobs = {event["job"]["name"] for event in cloud.logged if event["eventType"] == state}
+        assert own <= jobs, state  # the first is sent by Spark, the other by Python
 
 
 # Last, because it deletes everything.
