@@ -251,7 +251,7 @@ def test_error_is_one_message_with_paths_relative_to_the_caller(
     ("arguments", "expected"),
     [
         (("demo", "--service", "red"), "'red' is not one of 'yellow', 'green'."),
-        (("lesson", "99"), "received '99', expected less than or equal to 8"),
+        (("lesson", "99"), "received '99', expected less than or equal to 9"),
         (("docs", "--port", "x"), "received 'x', expected a valid integer"),
     ],
 )
