@@ -44,9 +44,8 @@ def print_incident(answer: models.IncidentAnswer) -> None:
     for change in answer["changes"]:
         _print_change(change)
     _print_readers(answer["readers"], answer["readerCount"])
-    title = (
-        f"{counted(answer['affectedCount'], 'affected node')} (* contains or uses the data now, or may):"
-    )
+    affected = counted(answer["affectedCount"], "affected node")
+    title = f"{affected} (* contains or uses the data now, or may):"
     _print_affected(title, answer["affected"], answer["affectedCount"])
     for is_proven, title in _CLEAN.items():
         clean = [item for item in answer["clean"] if item["isProven"] is is_proven]
