@@ -35,6 +35,14 @@ _TOOLBAR_FITS = """(most) => document.documentElement.scrollWidth <= innerWidth
     && document.querySelector("[role=toolbar]").getBoundingClientRect().height < most"""
 
 
+_LABELS = {
+    "Datasets only": "Datasets",
+    "Hide control": "Hide control",
+    "Collapse chains": "Chains",
+    "Share": "Share",
+}
+
+
 @pytest.mark.parametrize("beside", _BESIDE)
 def test_toolbar_is_one_row_and_fits_the_screen(beside: str, look: Look) -> None:
     page = look(_GRAPH + _BESIDE[beside])
@@ -45,6 +53,10 @@ def test_toolbar_is_one_row_and_fits_the_screen(beside: str, look: Look) -> None
         several = "and details" in beside and size != "phone"
         most = height if several else 90 if size == "phone" and "moment" in beside else 60
         page.wait_for_function(_TOOLBAR_FITS, arg=most)
+        if beside == "nothing" and size in ("screen", "4K"):
+            for name, label in _LABELS.items():
+                button = page.get_by_role("toolbar").get_by_role("button", name=name)
+                expect(button).to_have_text(label, use_inner_text=True)
 
 
 def test_toolbar_has_a_menu_on_a_phone(look: Look) -> None:

@@ -41,6 +41,7 @@ export const TOOLBAR = {
   controlAbout: "Hide control dependencies (dashed lines): order of tasks, no data",
   chains: "Collapse chains",
   chainsAbout: "Collapse each chain of nodes into one node",
+  short: { datasetsOnly: "Datasets", chains: "Chains" },
   direction: "Direction",
   directions: { right: "Left to right", down: "Top to bottom" },
   resetDirection: (direction: string) => `${direction}; click again for automatic`,

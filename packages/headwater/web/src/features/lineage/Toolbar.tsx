@@ -71,13 +71,13 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
             </button>
           )}
           <button type="button" className={controls.button} aria-pressed={view.datasetsOnly} aria-label={TOOLBAR.datasetsOnly} title={TOOLBAR.datasetsOnlyAbout} onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
-            <Icon name="table" /> <span className={controls.wide}>{TOOLBAR.datasetsOnly}</span>
+            <Icon name="table" /> <span className={clsx(controls.wide, styles.short)}>{TOOLBAR.short.datasetsOnly}</span><span className={styles.inMenu}>{TOOLBAR.datasetsOnly}</span>
           </button>
           <button type="button" className={controls.button} aria-pressed={!view.control} aria-label={TOOLBAR.control} onClick={() => change({ control: !view.control })} title={TOOLBAR.controlAbout}>
             <Icon name="pipeline" /> <span className={controls.wide}>{TOOLBAR.control}</span>
           </button>
           <button type="button" className={controls.button} aria-pressed={view.chains} aria-label={TOOLBAR.chains} onClick={() => change({ chains: !view.chains, expanded: [] })} title={TOOLBAR.chainsAbout}>
-            <Icon name="chain" /> <span className={controls.wide}>{TOOLBAR.chains}</span>
+            <Icon name="chain" /> <span className={clsx(controls.wide, styles.short)}>{TOOLBAR.short.chains}</span><span className={styles.inMenu}>{TOOLBAR.chains}</span>
           </button>
           <Directions view={view} change={change} shown={scene.drawn.direction} />
           <ViewLinks view={view} />
