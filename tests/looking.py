@@ -90,7 +90,7 @@ def looking(
         page.on(
             "console", lambda each: note(each.text, source=each) if each.type == "error" else None
         )
-        _open(page, url + path)
+        open_address(page, url + path)
         return page
 
     def note(text: str, *fine: str, source: ConsoleMessage | None = None) -> None:
@@ -109,7 +109,7 @@ def looking(
 _CHANGES = ("ERR_NETWORK_CHANGED", "interrupted by another navigation")
 
 
-def _open(page: Page, url: str) -> None:
+def open_address(page: Page, url: str) -> None:
     """Open an address, again if the network changes meanwhile: Docker adds interfaces in tests.
 
     The page itself does so for its files and requests.

@@ -26,6 +26,7 @@ from commands.page import ensure_page
 from commands.processes import Service
 from commands.services import TAXI_DAG, lineage_ready, start_headwater
 from lakehouse.settings import load_settings
+from tests.looking import open_address
 from tests.pipeline.conftest import free_ports
 
 pytestmark = [pytest.mark.airflow, pytest.mark.server, pytest.mark.browser]
@@ -121,7 +122,7 @@ def airflow_page(browser: Browser, linked: Linked) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(30_000)
-    page.goto(linked.airflow)
+    open_address(page, linked.airflow)
     page.locator("input[name=username]").fill(AIRFLOW_USER)
     page.locator("input[name=password]").fill(AIRFLOW_PASSWORD)
     page.keyboard.press("Enter")
@@ -158,7 +159,7 @@ def test_airflow_pages_show_the_lineage_of_their_object(
 ) -> None:
     run = linked.run_page.removeprefix(linked.airflow)
     path = place.format(dag=TAXI_DAG, task=TASK, run=run)
-    airflow_page.goto(linked.airflow + path)
+    open_address(airflow_page, linked.airflow + path)
     frame = _lineage(airflow_page, view)
     expect(frame.locator(f'[data-node="job:nyc_taxi:{TAXI_DAG}.{TASK}"]')).to_be_visible()
     details = frame.get_by_role("complementary", name="Details")
@@ -174,7 +175,9 @@ def test_airflow_pages_show_the_lineage_of_their_object(
 def test_lineage_run_links_to_its_airflow_page(
     job: str, title: str, view: str, airflow_page: Page, linked: Linked
 ) -> None:
-    airflow_page.goto(f"{linked.lineage}/run?job=job:nyc_taxi:{job}&id={quote(linked.run)}")
+    open_address(
+        airflow_page, f"{linked.lineage}/run?job=job:nyc_taxi:{job}&id={quote(linked.run)}"
+    )
     with airflow_page.context.expect_page() as opened:
         airflow_page.get_by_role("link", name=f"{title}").filter(has_text="in Airflow").click()
     page = opened.value

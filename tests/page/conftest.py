@@ -83,9 +83,11 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
 @pytest.fixture
 def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
     """Return a function that opens a path; it fails on page errors or requests to other hosts."""
-    with looking(browser, lineage.url) as open_:
-        yield open_
-    lineage.start()  # if the test failed while it was stopped
+    try:
+        with looking(browser, lineage.url) as open_:
+            yield open_
+    finally:
+        lineage.start()  # if the test failed while it was stopped
 
 
 @pytest.fixture(scope="package")
@@ -111,6 +113,8 @@ def empty(tmp_path: Path, browser: Browser) -> Iterator[Look]:
     """Return a function that opens a path of a server without events."""
     ensure_page()
     server = Lineage(tmp_path)
-    with looking(browser, server.url) as open_:
-        yield open_
-    server.stop()
+    try:
+        with looking(browser, server.url) as open_:
+            yield open_
+    finally:
+        server.stop()

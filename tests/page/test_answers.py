@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.looking import Look, axe_finds, details, keep
+from tests.looking import Look, axe_finds, details, keep, open_address
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -117,7 +117,7 @@ def test_provenance_states_whether_pii_was_used(look: Look) -> None:
     said = page.get_by_role("note", name="Personal data")
     expect(said).to_contain_text("masked or not used")
     expect(said.get_by_text("nyc_taxi.yellow_taxi_raw.tip_amount")).to_be_visible()
-    page.goto(page.url.split("/provenance")[0] + _at("provenance", RAW))
+    open_address(page, page.url.split("/provenance")[0] + _at("provenance", RAW))
     expect(page.get_by_role("note", name="Personal data")).to_contain_text("Contains PII")
 
 

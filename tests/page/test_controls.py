@@ -8,7 +8,7 @@ import uuid
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.looking import Look, looking
+from tests.looking import Look, looking, open_address
 
 from .conftest import Lineage
 from .test_trial import _made
@@ -133,6 +133,6 @@ def test_impact_reports_nodes_beyond_its_depth(look: Look, lineage: Lineage) -> 
     expect(page.get_by_role("status").filter(has_text="up to 100 steps away")).to_be_visible()
     said = page.get_by_text("there may be more")
     expect(said).to_be_visible()
-    page.goto(page.url.removesuffix("0") + "2")
+    open_address(page, page.url.removesuffix("0") + "2")
     expect(page.get_by_role("status").filter(has_text="up to 98 steps away")).to_be_visible()
     expect(said).to_be_hidden()

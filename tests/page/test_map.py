@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from benchmarks.dbt_project import FAILED, LATE, events
 from commands.page import ensure_page
-from tests.looking import Look, axe_finds, details, looking
+from tests.looking import Look, axe_finds, details, looking, open_address
 
 from .conftest import Lineage
 
@@ -89,7 +89,7 @@ def test_start_page_without_the_code_of_its_map_keeps_the_search(
     page = look("/map")
     page.route("**/StartMap-*.js", lambda route: route.abort())
     with page.expect_event("requestfailed", lambda request: "StartMap" in request.url):
-        page.goto(project.url)
+        open_address(page, project.url)
     expect(page.get_by_role("region", name="Pipelines")).to_be_visible()
     page.get_by_role("combobox").fill("shop")
     expect(page.get_by_role("option").first).to_be_visible()

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.looking import Look, looking
+from tests.looking import Look, looking, open_address
 
 from .conftest import Lineage
 from .test_views import ACTUALS, _at, _node
@@ -116,7 +116,7 @@ def test_view_error_leaves_the_rest_of_the_page(browser: Browser, lineage: Linea
         messages: list[str] = []
         page.on("console", lambda item: messages.append(item.text))
         page.route("**/api/v2/graph?*", lambda item: item.fulfill(json={"nodes": 1}))
-        page.goto(page.url + _at(ACTUALS)[1:])
+        open_address(page, page.url + _at(ACTUALS)[1:])
         expect(page.get_by_role("alert")).to_contain_text("The page has an error")
         assert [item for item in messages if item.startswith("TypeError")] != []
         page.unroute("**/api/v2/graph?*")

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.looking import Look, axe_finds, keep
+from tests.looking import Look, axe_finds, keep, open_address
 
 from .conftest import Lineage
 
@@ -272,7 +272,7 @@ def test_graph_works_by_keyboard(look: Look) -> None:
 
 def test_unknown_name_suggests_similar_ones(look: Look) -> None:
     page = look("/")
-    page.goto(page.url + "lineage?node=" + quote("weather_rwa"))
+    open_address(page, page.url + "lineage?node=" + quote("weather_rwa"))
     page.get_by_role("link", name="nyc_taxi.weather_raw").click()
     expect(_node(page, "weather_raw")).to_be_visible()
 

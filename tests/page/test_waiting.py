@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.looking import Look, axe_finds, details, find
+from tests.looking import Look, axe_finds, details, find, open_address
 
 from .conftest import Lineage
 from .test_views import ACTUALS, _at
@@ -43,7 +43,7 @@ def test_skeleton_shows_after_300_ms_of_waiting(look: Look) -> None:
     skeleton = page.get_by_role("main").get_by_text("Loading …")
     waiting = page.get_by_role("main").locator("[aria-busy=true]")
     with _held(page, "**/api/v2/health?*"):
-        page.goto(page.url.partition("/search")[0])
+        open_address(page, page.url.partition("/search")[0])
         expect(waiting).to_be_attached()
         page.clock.run_for(200)
         expect(skeleton).to_have_count(0)
@@ -59,7 +59,7 @@ def test_graph_shows_a_skeleton(look: Look) -> None:
     page = look("/")
     skeleton = page.get_by_role("main").get_by_text("Loading …")
     with _held(page, "**/api/v2/graph?*"):
-        page.goto(page.url.rstrip("/") + _at(ACTUALS))
+        open_address(page, page.url.rstrip("/") + _at(ACTUALS))
         expect(skeleton).to_be_attached()
         assert axe_finds(page) == []
     expect(page.locator("[data-node]")).to_have_count(3)
@@ -80,7 +80,7 @@ def test_details_show_a_skeleton(look: Look) -> None:
 def test_layout_shows_its_progress(look: Look) -> None:
     page = look("/")
     with _held(page, "**/*elk-worker*"):
-        page.goto(page.url.rstrip("/") + _at(ACTUALS))
+        open_address(page, page.url.rstrip("/") + _at(ACTUALS))
         progress = page.get_by_role("progressbar", name="Arranging 3 nodes …")
         expect(progress).to_be_visible()
         assert axe_finds(page) == []

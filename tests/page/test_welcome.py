@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.looking import Look, axe_finds
+from tests.looking import Look, axe_finds, open_address
 
 from .conftest import Lineage
 
@@ -41,7 +41,7 @@ def test_empty_server_links_to_the_sample_and_back(empty: Look) -> None:
     banner.get_by_role("link", name="Leave the sample").click()
     expect(page.get_by_role("heading", name="No lineage yet")).to_be_visible()
     expect(banner).to_be_hidden()
-    page.goto(base.removesuffix("sample") + "impact")
+    open_address(page, base.removesuffix("sample") + "impact")
     expect(page.get_by_text("Search above")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_role("combobox")).to_be_focused()
