@@ -37,7 +37,7 @@ def main(state: Path) -> None:
 
 
 def recorded(state: Path) -> list[str]:
-    """Return the events of a demo, a line each, with the paths and links of the public clone."""
+    """Return the events of a demo as lines, with the paths and links of the public clone."""
     database = state / "headwater.db"
     if not database.exists():
         raise SystemExit(f"{database} does not exist. Run `./run demo --exit` first.")

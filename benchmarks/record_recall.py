@@ -1,6 +1,6 @@
-"""Record the events of lesson 9: a month of rides is published again, corrected, and trained on.
+"""Record the events of lesson 9: a corrected file replaces a month of rides, and is trained on.
 
-Usage: python benchmarks/record_recall.py, after `./run demo --exit` in a new clone. It removes the
+Usage: python -m benchmarks.record_recall, after `./run demo --exit` in a new clone. It removes the
 rides of one week that the first file counts twice, runs the demo again, and writes the events of
 both demos to docs/learn/lessons/9-recall.
 """
@@ -22,7 +22,7 @@ LESSON = ROOT / "docs/learn/lessons/9-recall"
 
 
 def correct(path: Path) -> None:
-    """Remove every second ride of the week of 12 May."""
+    """Remove every second ride of 12 to 18 May."""
     trips = pq.read_table(path)
     day = pc.day(trips["tpep_pickup_datetime"]).to_numpy()
     is_repeated = (day >= 12) & (day < 19) & (np.arange(len(trips)) % 2 == 1)

@@ -214,7 +214,7 @@ def _late_table(exercise: Exercise) -> Iterator[Result]:
 
 
 def _recall(exercise: Exercise) -> Iterator[Result]:
-    """Check the answers about the bad version, and that it is recalled and no longer in use."""
+    """Check the answers, and that the bad version is recalled and no longer in use."""
     file = "landing/yellow/yellow_tripdata_2025-05.parquet"
     first = exercise.query("history", node=file)["items"][-1]["version"]
     incident = exercise.query("incident", subject=f"{file}@{first}")

@@ -50,7 +50,7 @@ def ensure_page() -> bool:
         npm("run", "build", "--", "--outDir", str(fresh), "--emptyOutDir")
         npm("run", "build:file", "--", "--outDir", str(fresh / "file"), "--emptyOutDir")
         (fresh / ".digest").write_text(digest())
-        # Two renames, because a running server would serve a half-deleted page.
+        # Rename before deleting, because a running server would serve a half-deleted page.
         former = WEB / ".former"
         shutil.rmtree(former, ignore_errors=True)
         if BUILT.exists():

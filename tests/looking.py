@@ -61,7 +61,7 @@ def looking(
     """Return a function that opens a path of the page, with options of Playwright's context.
 
     At the end it fails if a page logged an unexpected error or sent a request to another host.
-    It logs what each page showed, and which requests failed, for the report of a failed test.
+    For the report of a failed test, it logs what each page showed and which requests failed.
     """
     wrong: list[str] = []
     contexts = []
@@ -110,9 +110,9 @@ _CHANGES = ("ERR_NETWORK_CHANGED", "interrupted by another navigation")
 
 
 def open_address(page: Page, url: str) -> None:
-    """Open an address, again if the network changes meanwhile: Docker adds interfaces in tests.
+    """Open an address, and retry if the network changes: Docker adds interfaces during tests.
 
-    The page itself does so for its files and requests.
+    The page itself retries its files and requests.
     """
     for _ in range(10):
         try:
@@ -122,7 +122,7 @@ def open_address(page: Page, url: str) -> None:
                 raise
         else:
             return
-    raise AssertionError(f"The network changed ten times while {url} was opened")
+    raise AssertionError(f"{url} was not opened: the network changed during each of ten attempts")
 
 
 def _refused(response: Response) -> str:
@@ -130,7 +130,7 @@ def _refused(response: Response) -> str:
 
 
 def _shown(page: Page) -> str:
-    """Return the start of a page's text, or why there is none."""
+    """Return the start of a page's text, or the error if it cannot be read."""
     try:
         return page.evaluate("document.body.innerText.slice(0, 300)") or "nothing"
     except PlaywrightError as error:
@@ -200,7 +200,7 @@ def axe_finds(page: Page) -> list[tuple[str, str, list[str]]]:
 
 
 def fits_a_phone(page: Page) -> None:
-    """Narrow the window to a phone; check that the page is not wider."""
+    """Narrow the window to the width of a phone, and check that the page fits."""
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_function("document.documentElement.scrollWidth <= 390")
 

@@ -102,7 +102,7 @@ def test_wheel_and_sdist_contain_the_built_page(
 def test_page_types_match_the_api(tmp_path: Path) -> None:
     if os.environ.get("WRITE_DOCS"):
         page.write_types()
-    # Not over the committed file: another test process would build the page for a half-written one.
+    # Not to the committed file, because another test process may build the page from it meanwhile.
     page.write_types(tmp_path / "schema.ts")
     fresh = (tmp_path / "schema.ts").read_text()
     assert fresh == page.TYPES.read_text(), "the API changed: ./run page --types, or WRITE_DOCS=1"

@@ -50,7 +50,7 @@ MONTH = "2025-04"
 DAG = "ingest_yellow_taxi_data"
 GLUE = "arn:aws:glue:us-east-1:123456789012"
 WITHOUT_SERVER = "yellow.check_staging"
-"""The job that writes its events to the driver's log."""
+"""The job without a lineage server. It writes its events to the driver's log."""
 
 
 @dataclass
@@ -94,7 +94,7 @@ def _airflow(settings: Settings, *arguments: str) -> None:
 
 
 def _start_job(settings: Settings, emr: LocalEmr) -> Callable[..., JobRun]:
-    """Return a StartJobRun that configures one job as without EMR_LINEAGE_URL."""
+    """Return a StartJobRun that configures one job as if EMR_LINEAGE_URL were empty."""
     start = emr.start
     without_url = settings.model_copy(update={"emr_lineage_url": ""})
     before, after = (

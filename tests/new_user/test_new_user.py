@@ -162,8 +162,8 @@ def gone(clone: Clone) -> bool:
 def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the output of a demo, which is checked while it runs.
 
-    Its training waits for two assets, green rides and weather. tests/pipeline runs the DAGs of the
-    default, yellow rides, and the tests below start it.
+    Its training waits for two assets, green rides and weather. The default demo loads yellow rides:
+    tests/pipeline runs its DAGs, and tests below start it.
     """
     set_up = clone.run("settings")
     assert "Setting up: installing Python packages" in set_up.stdout, set_up.stdout[-5000:]

@@ -36,7 +36,7 @@ def test_page_with_a_dropped_request_reloads(part: str, look: Look) -> None:
     assert page.evaluate("[...document.styleSheets].some(({ href }) => /index-/.test(href))")
 
 
-def test_page_whose_code_stays_missing_says_so(look: Look) -> None:
+def test_page_without_its_code_shows_a_message(look: Look) -> None:
     page = look("/")
     page.route("**/assets/index-*.js", _gone)
     page.reload()

@@ -435,7 +435,7 @@ def test_gate_judges_all_runs_of_the_provenance(runs: list[dict[str, Any]], buil
 
 
 def _written_by(state: State, ref: JobRef) -> set[DatasetName]:
-    """Return what the runs of a job wrote; another job may take over also from one that failed."""
+    """Return the datasets that a job wrote; another may take them over after a failed run."""
     runs = (state.runs[key] for key in state.jobs[ref].runs)
     return {state.identity.primary(name) for run in runs for name in run.outputs}
 

@@ -156,7 +156,7 @@ def test_content_security_policy_allows_only_the_server(client: TestClient) -> N
     assert "http" not in policy
 
 
-def test_content_security_policy_allows_the_inline_script_of_the_page_alone(
+def test_content_security_policy_allows_only_the_inline_script_of_the_page(
     client: TestClient, built: Path
 ) -> None:
     (built / "index.html").write_text("<script>start()</script>")

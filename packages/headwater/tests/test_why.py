@@ -247,7 +247,7 @@ _COMMIT = {"icebergCommitReport": {"commitMetrics": {"addedRecords": 1, "totalRe
     ],
     ids=["by another job", "by the same job", "before", "of read rows", "with a commit report"],
 )
-def test_write_is_only_possible_if_spark_later_overwrote_an_unknown_part(
+def test_write_that_spark_may_have_overwritten_is_possible(
     job: str, time: str, reads: str, facets: Any, grade: str, build: Any
 ) -> None:
     overwrite = _load(build, "2", time, reads, job=job)

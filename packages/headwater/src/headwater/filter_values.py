@@ -41,7 +41,7 @@ def type_of(state: State, node: Node) -> str:
 
 
 def is_exposure(state: State, node: Node) -> bool:
-    """Return True for an exposure of dbt, such as a dashboard: a job without runs."""
+    """Return True for an exposure of dbt, such as a dashboard. It is a job without runs."""
     return node.type == "job" and type_of(state, node) == EXPOSURE.lower()
 
 

@@ -3,7 +3,8 @@
 openlineage-sql, which dbt and Airflow use, takes the name of a common table expression, such as
 dbt's usual `source`, for a table where it resolves columns, and loses the sources of a CREATE TABLE
 AS with one. The text of the query has them. The texts of Spark, whose listener reads the plan of
-the query and names tables by location, add only tables of scalar subqueries, which it omits.
+the query and names tables by location, add only tables of scalar subqueries, which the listener
+omits.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def change_of(facet: Json) -> TableChange | None:
 
 
 def _omitted(facet: Json, listed: _Datasets) -> list[Dataset]:
-    """Return the tables that the text of a Spark plan names and its listener omits."""
+    """Return the tables that a Spark statement names and Spark's listener omits."""
     if (text := plan_text_of(facet)) is None:
         return []
     names = [(item.namespace, item.name) for item in listed]

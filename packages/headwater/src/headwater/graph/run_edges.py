@@ -293,7 +293,7 @@ def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources | None:
     return {target: sources | unnamed for target, sources in named.items()}
 
 
-_Commit = tuple[int, float, float]  # its time, the added rows, all rows
+_Commit = tuple[int, float, float]  # time, added rows, total rows
 
 
 def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
@@ -314,7 +314,7 @@ def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
 
 
 def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
-    """Return the reported commits of a run to a table, by their versions."""
+    """Return the reported commits of a run to a table by version."""
     found: dict[str | RunKey, _Commit] = {}
     for version in use.versions if len(use.versions) > 1 else ():
         report = CommitReport.parse(unpack(version.io_facets).get(CommitReport.KEY, {}))

@@ -3,8 +3,9 @@
 openlineage-sql, which dbt and Airflow use, reports no filters, joins or groupings, takes names of
 common table expressions for tables, loses the sources of a CREATE TABLE AS with one, and invents
 column names. The text has all of it. Producers that read the plan of the query, such as Spark's
-listener, report more than the text, so that theirs is read only for statements that the listener is
-known to report wrongly or without some tables, and only if the run reported all tables of the text.
+listener, report more than the text. Their text is read only for statements that the listener is
+known to report wrongly or without some tables, and only if the inputs and outputs of the run
+include all tables of the text.
 
 Names of a text are matched without case, as unquoted SQL names are. A text with two known tables
 or columns that differ in case only is not read.
@@ -138,7 +139,7 @@ def text_of_run(state: State, run: Run) -> SqlText | None:
 
 
 def _text_for_plan(run: Run) -> str | None:
-    """Return the SQL text of a plan that Spark's listener reads wrongly, or omits tables of."""
+    """Return the SQL text if Spark's listener misreads its columns or omits some of its tables."""
     facet = run.code.get(Sql.KEY)
     omits = any(use.facets.get(ONLY_IN_TEXT) for use in run.inputs.values())
     return plan_text_of(facet) if omits else misread_text_of(facet)

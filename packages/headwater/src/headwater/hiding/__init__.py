@@ -1,4 +1,4 @@
-"""Hide SQL and source code from those who may not see it.
+"""Hide SQL and source code from receivers that may not see them.
 
 A value at any depth is hidden if its name says that it is SQL or code, or if it reads as SQL.
 """

@@ -93,8 +93,8 @@ class EdgeEvidence:
 def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, end: Node) -> Grade:
     """Return the grade of the edge between a task and a dataset.
 
-    An output is only possible if another job may have replaced it since. An input is only possible
-    if no source states that it feeds one of the outputs. At most 20 outputs of a task are examined.
+    An output is `possible` if another job may have replaced it since, an input if no source states
+    that it feeds one of the outputs. At most 20 outputs of a task are examined.
     """
     is_read = end.type == "job"
     job, dataset = (end, start) if is_read else (start, end)

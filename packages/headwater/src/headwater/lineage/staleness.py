@@ -36,7 +36,8 @@ def missed_runs(generations: Generations, ref: JobRef, name: DatasetName, *, is_
 def may_be_replaced(generations: Generations, ref: JobRef, name: DatasetName) -> bool:
     """Return True if another job may have replaced everything that a task wrote to a dataset.
 
-    Spark reports an overwritten partition as the table. Only a commit report tells what is left.
+    Spark reports an overwrite of one partition like one of the whole table. Only a commit report
+    shows how many rows remain.
     """
     overwrites = _uncertain_overwrites(generations, name)
     if not any(job != ref for _, job in overwrites):
@@ -48,7 +49,10 @@ def may_be_replaced(generations: Generations, ref: JobRef, name: DatasetName) ->
 
 
 def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[tuple[int, JobRef]]:
-    """Return the starts and jobs of completed runs of Spark that overwrote some or all rows."""
+    """Return the start and job of each finished Spark run that overwrote some or all rows.
+
+    Runs that read the dataset do not count.
+    """
     key = "uncertain overwrites", name
     if key not in generations.state.derived:
         found = [
@@ -69,7 +73,7 @@ def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[t
 
 
 def _overwrites_unknown_rows(facets: FacetBook, output_facets: FacetBook) -> bool:
-    """Return True for an OVERWRITE of Spark without a commit report."""
+    """Return True if Spark reports an OVERWRITE without a commit report."""
     change = facets.get(LifecycleStateChange.KEY)
     return (
         LifecycleStateChange.parse(change).lifecycleStateChange == "OVERWRITE"

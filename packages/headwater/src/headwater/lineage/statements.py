@@ -65,7 +65,7 @@ class Statements(NamedTuple):
     def grade(self, missed: int = 0, *, may_be_replaced: bool = False) -> Grade:
         """Return the grade of the edge, given the newer finished runs that lack it.
 
-        `may_be_replaced` is True if another job may have replaced the rows of a write since.
+        `may_be_replaced` is True for a write whose rows another job may have replaced since.
         """
         if missed >= STALE_AFTER:
             return "stale"

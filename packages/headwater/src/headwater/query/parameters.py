@@ -29,7 +29,7 @@ LevelName = Annotated[Level, "Level of detail."]
 Grade = Literal["verified", "reported", "possible", "contradicted", "stale"]
 """Grade of the evidence of an edge: `verified` if two independent sources state it, `reported` if
 one does, `possible` if a run lists the input and the output and no source states that one feeds the
-other, or if another job of Spark later overwrote an unknown part of the output, `contradicted` if
+other, or if another job later overwrote some or all of the output with Spark, `contradicted` if
 only the producer does and the SQL text, read completely, does not name the dataset, `stale` if the
 three newest finished runs of the task do not have it."""
 

@@ -42,7 +42,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        # A list, because the application below /sample receives a copy of the scope.
+        # A shared list, because the application at /sample receives a copy of the scope.
         scripts: list[str] = scope.setdefault("inline_scripts", [])
 
         async def send_safe(message: Message) -> None:
@@ -124,7 +124,7 @@ class Guard:
 
 
 def _headers(frame_origins: tuple[str, ...], scripts: list[str]) -> list[tuple[bytes, bytes]]:
-    """Return the security headers for browsers; a page may have inline scripts, by their hashes."""
+    """Return the security headers for browsers; `scripts` are hashes of allowed inline scripts."""
     frames = " ".join(frame_origins) or "'none'"
     allowed = f" script-src 'self' {' '.join(scripts)};" if scripts else ""
     policy = (

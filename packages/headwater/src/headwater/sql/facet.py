@@ -10,11 +10,11 @@ from headwater.sql.text import missing_reader
 
 _READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
 _MISREAD = re.compile(r"\b(?:merge\s+into|pivot|unpivot|stack|group\s+by)\b", re.IGNORECASE)
-"""Of these, Spark's listener reports wrong columns, or not all of them."""
+"""Statements and functions whose columns Spark's listener reports wrongly or incompletely."""
 
 
 def text_of(facet: Mapping[str, Any]) -> str | None:
-    """Return the SQL text of a sql facet; None if it has none or if it should not be read."""
+    """Return the SQL text of a sql facet; None if there is none or if it should not be read."""
     text = facet.get("query")
     if not isinstance(text, str) or _READS_PLANS.search(str(facet.get("_producer"))):
         return None
@@ -22,13 +22,13 @@ def text_of(facet: Mapping[str, Any]) -> str | None:
 
 
 def misread_text_of(facet: Mapping[str, Any]) -> str | None:
-    """Return the SQL text of a plan that Spark's listener reads wrongly; None for other texts."""
+    """Return the SQL text if Spark's listener misreports its columns; None for other texts."""
     text = plan_text_of(facet)
     return text if text is not None and _MISREAD.search(text) else None
 
 
 def plan_text_of(facet: Mapping[str, Any]) -> str | None:
-    """Return the SQL text of a plan that Spark's listener reads; None for other texts."""
+    """Return the SQL text of a query that Spark's listener reported; None for other texts."""
     text, producer = facet.get("query"), str(facet.get("_producer"))
     is_plan = isinstance(text, str) and "/integration/spark" in producer
     return text if is_plan and can_read_sql() else None

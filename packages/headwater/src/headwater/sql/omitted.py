@@ -1,8 +1,8 @@
 """Tables that Spark's listener omits: those of scalar subqueries, which the SQL text names.
 
-A name is completed only if this is certain: if the text writes it like a reported table, with the
-same catalog, or without one and with the same schema. A name without a schema may be a view of the
-session.
+A table is added only if its full name is certain: if the text names it with the same catalog as a
+reported table, or without a catalog and with the same schema. A name without a schema may be a
+session view.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def omitted_tables(text: str, reported: Iterable[_Name]) -> list[_Name]:
 
 
 def _above(table: TableParts, name: _Name) -> tuple[str, str, str, int, TableParts] | None:
-    """Return how a dataset's name is made from a table's; None if it is another table's.
+    """Return how the dataset's name follows from the table's; None if it is another table's.
 
-    The parts are the namespace, the text before the name, the text between its parts, the number
-    of skipped parts, which name the catalog, and what other tables must have in common.
+    The elements are the namespace, the text before the name, the text between its parts, the number
+    of omitted first parts (the catalog), and the first parts that other tables must share.
     """
     lower = name[1].lower()
     for skipped in (0, 1):

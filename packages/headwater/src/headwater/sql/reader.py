@@ -106,7 +106,7 @@ class Script(NamedTuple):
 
 
 TableParts = tuple[str, ...]
-"""The parts of a table's name, as a text spells them."""
+"""The parts of a table's name as the text spells them."""
 
 
 class LocalNames(NamedTuple):
@@ -167,7 +167,10 @@ class SqlReader(Protocol):
     def scalar_tables(
         self, text: str, dialect: str
     ) -> tuple[frozenset[TableParts], frozenset[TableParts]]:
-        """Return the tables that a text names in scalar subqueries, and all others; or none."""
+        """Return the tables of a text in scalar subqueries, and all others.
+
+        Both are empty if the text has no scalar subquery or cannot be parsed.
+        """
 
     def read_file(self, text: str, name: str, dialect: str) -> SqlFile:
         """Return the edges that a file states. Raises ImportError if a package is missing."""

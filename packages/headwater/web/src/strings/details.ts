@@ -128,7 +128,7 @@ export const EVIDENCE = {
   about: {
     contradicted: "Only the producer states the edge, and the SQL text, read completely, does not name the dataset",
     stale: "The three newest finished runs of the task do not have the edge",
-    possible: "A run lists the input and the output, and no source states that one feeds the other; or a Spark job later overwrote an unknown part of the output",
+    possible: "A run lists the input and the output, and no source states that one feeds the other; or another job later overwrote some or all of the output with Spark",
     reported: "One source states the edge",
     verified: "Two independent sources state the edge",
   },

@@ -36,23 +36,23 @@ log = logging.getLogger("headwater.alerts")
 
 _SECONDS = 30
 _MOST_OUTPUT = 500  # characters
+_HIDDEN = "the message is hidden because it contains SQL; set `sql: true` in the action to send it"
 
 
 class _Action(Document):
-    """What to do with an alert; its receivers see SQL only if the action has `sql: true`."""
+    """An action on an alert. It sends SQL and source code only with `sql: true`."""
 
     sql: bool = False
 
     def shown(self, alert: Alert) -> Alert:
-        """Return what the action may send of an alert."""
+        """Return the alert, without SQL and source code unless the action may send them."""
         if self.sql:
             return alert
         shown: Alert = without_sql(alert)
         for found in (shown, *(shown.get("causes") or ())):
-            found.pop("hidden", None)  # it names the scope of API keys
+            found.pop("hidden", None)  # it is about the scope of an API key
             if found["message"] is None:  # messages of databases and Spark quote the statement
-                name = name_of_subject(found)
-                found["message"] = f"{name}: the message contains SQL; `sql: true` would send it"
+                found["message"] = f"{name_of_subject(found)}: {_HIDDEN}"
         return shown
 
 

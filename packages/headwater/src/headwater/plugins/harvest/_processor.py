@@ -26,10 +26,10 @@ class Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
     """The folder of the project."""
 
     def get_dbt_profiles_dir(self, command: list[str]) -> str:
-        """Return the folder of profiles.yml if that of the run does not exist.
+        """Return the folder of profiles.yml, for a run whose own profile is missing.
 
-        It is that of `--profiles-dir` or `DBT_PROFILES_DIR`, or the first of the working directory
-        and the project with this file, or `~/.dbt`.
+        It is that of `--profiles-dir` or `DBT_PROFILES_DIR`, else the working directory or the
+        project if it contains the file, else `~/.dbt`.
         """
         if not (command or os.environ.get("DBT_PROFILES_DIR")):
             for folder in (Path.cwd(), self.project):

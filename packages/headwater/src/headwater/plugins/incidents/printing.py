@@ -45,7 +45,7 @@ def print_incident(answer: models.IncidentAnswer) -> None:
         _print_change(change)
     _print_readers(answer["readers"], answer["readerCount"])
     affected = counted(answer["affectedCount"], "affected node")
-    title = f"{affected} (* contains or uses the data now, or may):"
+    title = f"{affected} (* contains or uses the data now, or may do so):"
     _print_affected(title, answer["affected"], answer["affectedCount"])
     for is_proven, title in _CLEAN.items():
         clean = [item for item in answer["clean"] if item["isProven"] is is_proven]

@@ -67,7 +67,7 @@ def _page(request: Request, status: int) -> Response:
         return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})
     state = state_of(request)
     html = path.read_bytes()
-    if script := _SCRIPT.search(html):  # the content security policy allows exactly this one
+    if script := _SCRIPT.search(html):  # the content security policy allows only this one
         digest = b64encode(sha256(script[1]).digest()).decode()
         request.scope["inline_scripts"].append(f"'sha256-{digest}'")
     program = f'name="program" content="{escape(state.program)}"'

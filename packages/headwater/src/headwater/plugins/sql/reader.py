@@ -52,7 +52,7 @@ def local_names(text: str, dialect: str) -> LocalNames:
 
 
 def scalar_tables(text: str, dialect: str) -> tuple[frozenset[TableParts], frozenset[TableParts]]:
-    """Return the tables that a text names in scalar subqueries, and all others; or none."""
+    """Return the tables of a text in scalar subqueries, and all others; both may be empty."""
     from headwater.plugins.sql import scalars
 
     return scalars.scalar_tables(text, dialect)

@@ -16,14 +16,14 @@ _SUBQUERY = re.compile(r"\(\s*(?:select|with)\b", re.IGNORECASE)
 _Tables = tuple[frozenset[TableParts], frozenset[TableParts]]
 _NONE: _Tables = frozenset(), frozenset()
 _SOURCES = (exp.From, exp.Join, exp.Lateral, exp.CTE, exp.SetOperation, exp.Subquery, exp.Create)
-"""Expressions in which a subquery is a table, or a part of a larger query."""
+"""Parents of a subquery that is a table or a part of a larger query, not a value."""
 
 
 def scalar_tables(text: str, dialect: str) -> _Tables:
     """Return the names, in parts, of the tables in scalar subqueries and of all others.
 
-    Both are empty if the text has no scalar subquery or cannot be parsed. A common table expression
-    counts as a part of the subqueries that use it.
+    Both are empty if the text has no scalar subquery or cannot be parsed. Subqueries after IN count
+    too. A common table expression counts as a part of the subqueries that use it.
     """
     if len(text) > LONGEST or not _SUBQUERY.search(text):
         return _NONE

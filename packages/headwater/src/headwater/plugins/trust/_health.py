@@ -141,7 +141,7 @@ def _failed_or_lost(
 
 
 def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> Finding:
-    """Add the number of jobs and datasets that wait for a failed run or for one of its causes."""
+    """Add the numbers of jobs, datasets and exposures blocked by a failed run or by its causes."""
     runs = {run.key, *(cause.key for cause in causes_of(state, run))}
     nodes = dict.fromkeys(node for key in runs for node in blocked.get(key, ()))
     counts = Counter("exposure" if is_exposure(state, node) else node.type for node in nodes)

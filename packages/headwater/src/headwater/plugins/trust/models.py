@@ -64,7 +64,7 @@ class Problem(Answer):
     jobs: int
     """Number of other jobs that did not run."""
     exposures: int
-    """Number of exposures, such as dashboards, that show data from before or that failed checks."""
+    """Number of exposures, such as dashboards, that show old data or data with failed checks."""
     affected: list[AffectedNode]
     """The first 50 of these datasets, jobs and exposures, nearest first."""
     owners: list[str]

@@ -66,7 +66,7 @@ def print_problems(answer: models.ProblemsAnswer) -> None:
 
 
 def _affected_text(problem: models.Problem) -> str:
-    """Return the numbers of datasets not rebuilt, jobs not run and exposures of such datasets."""
+    """Return the numbers of datasets not rebuilt, jobs not run and exposures, and the owners."""
     parts = (
         [f"{counted(problem['datasets'], 'dataset')} not rebuilt"] if problem["datasets"] else []
     )

@@ -93,7 +93,7 @@ function remedyOf({ kind, remedy }: Problem): string {
   return `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`;
 }
 
-/** Counts of what was not rebuilt because of a problem, its owners, and a link to the impact. */
+/** Counts of what a problem affects, its owners, and a link to the impact. */
 function Affected({ problem: { cause, datasets, jobs, exposures, tags, owners } }: { problem: Problem }): ReactNode {
   const tier = tags.find(({ value }) => /^tier\b/i.test(value));
   const counts = [datasets > 0 && PROBLEMS.notRebuilt(datasets), tier && PROBLEMS.tagged(tier.count, tier.value), jobs > 0 && PROBLEMS.jobs(jobs), exposures > 0 && PROBLEMS.exposures(exposures)].filter(Boolean).join(", ");
