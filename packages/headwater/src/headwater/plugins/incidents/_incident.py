@@ -94,7 +94,7 @@ def message_of(state: State, subject: Subject, spread: Spread, readers: int) -> 
     lines = [f"{names}{more}{cause}."]
     read = f"Read by {counted(readers, 'run')}" if readers else "No run is known to have read it"
     current = [node for node in spread.nodes if node.is_current]
-    lines.append(f"{read}; {counted(len(current), 'node')} contain or use its data now.")
+    lines.append(f"{read}; {counted(len(current), 'node')} contain or use its data now, or may do so.")
     for owner, nodes in _owners(state, spread).items():
         shown = ", ".join(node.rpartition(":")[2] for node in nodes[:_NAMED])
         rest = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
