@@ -309,7 +309,8 @@ def _stdio(*options: str, **environ: str) -> Any:
     code = "from headwater.cli import main; main()"
     arguments = ["-c", code, "mcp", *options]
     command = StdioServerParameters(command=sys.executable, args=arguments, env=environ or None)
-    return stdio_client(command)
+    # The default is the sys.stderr at its import, which may have been that of a captured command.
+    return stdio_client(command, errlog=sys.__stderr__ or sys.stderr)
 
 
 async def _every_tool(client: Client) -> dict[str, Any]:

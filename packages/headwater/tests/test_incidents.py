@@ -99,6 +99,7 @@ def test_replaced_data_is_clean_only_if_versions_and_commits_prove_it(build: Any
             output["outputFacets"] = {"icebergCommitReport": {"commitMetrics": metrics}}
     answer = incident_answer(build.state(*events), "raw@v0")
     assert {(c["name"], c["isProven"]) for c in answer["clean"]} == {("raw", True), ("model", True)}
+    assert answer["reruns"] == []
 
 
 def test_reader_without_a_version_is_not_proven_clean(build: Any) -> None:

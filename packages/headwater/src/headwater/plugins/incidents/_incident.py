@@ -94,7 +94,8 @@ def message_of(state: State, subject: Subject, spread: Spread, readers: int) -> 
     lines = [f"{names}{more}{cause}."]
     read = f"Read by {counted(readers, 'run')}" if readers else "No run is known to have read it"
     current = [node for node in spread.nodes if node.is_current]
-    lines.append(f"{read}; {counted(len(current), 'node')} contain or use its data now, or may do so.")
+    used = f"{counted(len(current), 'node')} contain or use its data now, or may do so"
+    lines.append(f"{read}; {used}.")
     for owner, nodes in _owners(state, spread).items():
         shown = ", ".join(node.rpartition(":")[2] for node in nodes[:_NAMED])
         rest = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
@@ -170,9 +171,10 @@ def _owners(state: State, spread: Spread) -> dict[str, list[str]]:
 def writes_to_repeat(
     generations: Generations, versions: Sequence[Version], spread: Spread
 ) -> Iterator[tuple[Generation, DatasetName]]:
-    """Yield the writes of the bad versions, and of the datasets that contain their data now."""
+    """Yield the writes of the datasets that contain the bad versions or their data now."""
     for named in versions:
-        yield from ((writer, named.name) for writer in named.writers)
+        present = generations.writing(named.name)
+        yield from ((writer, named.name) for writer in named.writers if writer in present)
     for node in spread.nodes:
         if node.node.type == "dataset" and node.is_current:
             name = node.node.dataset_name
