@@ -314,14 +314,19 @@ def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
 
 
 def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
-    """Return the reported commits of a run to a table by version."""
-    found: dict[str | RunKey, _Commit] = {}
-    for version in use.versions if len(use.versions) > 1 else ():
-        report = CommitReport.parse(unpack(version.io_facets).get(CommitReport.KEY, {}))
-        if report.is_reported:
-            found[version.name] = version.stamp.time, report.added, report.total
+    """Return the commits of a run to a table since one that replaced all rows, or the newest one.
+
+    The sum of the others proves nothing, because a commit may replace rows of an earlier one.
+    """
     newest = use.facets.parsed(CommitReport)
-    if not newest.is_reported or 0 < len(found) == len(use.versions):
-        return found
+    if not newest.is_reported:
+        return {}
     at = use.versions[-1].stamp.time if use.versions else start_of(run) or 0
-    return {use.version or run.key: (at, newest.added, newest.total)}
+    found: dict[str | RunKey, _Commit] = {}
+    for version in use.versions[:-1]:
+        report = CommitReport.parse(unpack(version.io_facets).get(CommitReport.KEY, {}))
+        is_whole = report.is_reported and report.added >= report.total
+        found = {} if is_whole else found
+        if found or is_whole:
+            found[version.name] = version.stamp.time, report.added, report.total
+    return found | {use.version or run.key: (at, newest.added, newest.total)}
