@@ -168,14 +168,21 @@ def test_commit_that_task_and_query_report_keeps_earlier_rows(build: Any) -> Non
     assert "/05" in all_names(tree_answer(state, "raw", "up", 20, "task")["up"])
 
 
+@pytest.mark.parametrize("by", ["task", "queries"])
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_commits_of_one_task_replace_a_table_only_if_one_replaced_all_rows(
-    is_whole: bool, build: Any
+    is_whole: bool, by: str, build: Any
 ) -> None:
     events = loads(build, "05", "04")
     parts = []
     for version, rows in (("7", 10 if is_whole else 20), ("8", 20)):
-        part = commit(copy.deepcopy(events[-3]), 10, rows) | {"eventType": "RUNNING"}
+        if by == "queries":
+            tables = {"reads": ("db|staging",), "writes": ("db|raw",)}
+            about = {"kind": SQL, "parent": ("b1", "dag.merge"), **tables}
+            part = build.run("COMPLETE", f"q{version}", "dag.merge.query", "11:01:00", **about)
+        else:
+            part = copy.deepcopy(events[-3]) | {"eventType": "RUNNING"}
+        part = commit(part, 10, rows)
         part["outputs"][0]["facets"] = {"version": {"datasetVersion": version}}
         parts.append(part | {"eventTime": f"2025-11-21T11:01:0{version}Z"})
     del events[-3]["outputs"][0]["outputFacets"]

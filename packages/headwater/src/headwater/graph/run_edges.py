@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from headwater.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
 from headwater.events.facets import CommitReport, DbtExposures
@@ -293,11 +294,11 @@ def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources | None:
     return {target: sources | unnamed for target, sources in named.items()}
 
 
-_Commit = tuple[int, float, float]  # time, added rows, total rows
+_Commit = tuple[float, float, float]  # time, added rows, total rows
 
 
 def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
-    """Return the outputs that keep earlier rows: they have more rows than the commits added.
+    """Return the outputs that keep earlier rows, as the commits of the runs report.
 
     A commit counts once, even if a task and its query both report it.
     """
@@ -306,18 +307,22 @@ def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
         for spelled, use in run.outputs.items():
             if found := _commits(run, use):
                 commits[state.identity.primary(spelled)] |= found
-    return frozenset(
-        name
-        for name, found in commits.items()
-        if max(found.values())[2] > sum(added for _, added, _ in found.values())
-    )
+    return frozenset(name for name, found in commits.items() if _keeps_rows(found.values()))
+
+
+def _keeps_rows(commits: Iterable[_Commit]) -> bool:
+    """Return False if a commit replaced all rows, and later ones added all that are there since.
+
+    Without such a commit, the sum proves nothing: one commit may replace rows of another.
+    """
+    added_since, all_rows = -inf, 0.0
+    for _, added, all_rows in sorted(commits):
+        added_since = added if added >= all_rows else added_since + added
+    return added_since < all_rows
 
 
 def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
-    """Return the commits of a run to a table since one that replaced all rows, or the newest one.
-
-    The sum of the others proves nothing, because a commit may replace rows of an earlier one.
-    """
+    """Return the commits of a run to a table, by version."""
     newest = use.facets.parsed(CommitReport)
     if not newest.is_reported:
         return {}
@@ -325,8 +330,6 @@ def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
     found: dict[str | RunKey, _Commit] = {}
     for version in use.versions[:-1]:
         report = CommitReport.parse(unpack(version.io_facets).get(CommitReport.KEY, {}))
-        is_whole = report.is_reported and report.added >= report.total
-        found = {} if is_whole else found
-        if found or is_whole:
+        if report.is_reported:
             found[version.name] = version.stamp.time, report.added, report.total
     return found | {use.version or run.key: (at, newest.added, newest.total)}
