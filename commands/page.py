@@ -30,8 +30,8 @@ _TEXTS = {"description", "title", "example", "examples"}
 _ASKED = ("graph", "node", "search", "newest", "datasets", "jobs", "groups", "runs",
           "runs/{run_id}", "runtree", "health", "findings", "problems", "completeness/pipelines",
           "history", "drift", "diff", "lateness", "column", "columns", "impact", "provenance",
-          "freshness/datasets", "pipelines", "timeline", "tree", "version", "events",
-          "tagged", "incident", "taints", "map")  # fmt: skip
+          "provenance/statement", "freshness/datasets", "pipelines", "timeline", "tree", "version",
+          "events", "tagged", "incident", "taints", "map")  # fmt: skip
 
 
 def ensure_page() -> bool:

@@ -30,6 +30,8 @@ PASSED = "passed-checks"
 """Table property: the snapshot that passed its checks, its partitions and their sources."""
 QUARANTINED = "quarantined"
 """Table property: a snapshot, and the number of quarantined rows per partition."""
+PROVENANCE = "provenance"
+"""Table property: a snapshot, and the Metaflow artifact with the signed provenance of its model."""
 NOTED = "slices-before-expiry"
 """Table property: contents of the partitions at a snapshot; earlier snapshots may have expired."""
 WRITERS_AT_ONCE = {"commit.retry.num-retries": "30", "commit.retry.max-wait-ms": "2000"}
@@ -252,6 +254,15 @@ def note_source(table: IcebergTable, partition: str, source_hash: str) -> None:
     """Store that another source file contains the same rows; writes no snapshot."""
     snapshot_id, _ = _newest(table, partition)
     _note(table, f"{SOURCE_HASH}.{partition}", f"{snapshot_id}:{source_hash}")
+
+
+def note_provenance(table: IcebergTable, snapshot_id: int, artifact: str, digest: str) -> None:
+    """Store the Metaflow artifact with the signed provenance of a snapshot's model.
+
+    `digest` is the SHA-256 of the statement.
+    """
+    noted = {"snapshot": snapshot_id, "artifact": artifact, "sha256": digest}
+    _note(table, PROVENANCE, json.dumps(noted, sort_keys=True))
 
 
 def note_partitions(table: IcebergTable) -> None:

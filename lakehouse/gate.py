@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakehouse.backends import is_embedded
 from lakehouse.errors import PipelineError
-from lakehouse.lineage_server import lineage_server
+from lakehouse.lineage_server import lineage_server, wait_for_spool
 from lakehouse.names import Table
 from lakehouse.settings import Settings
 
+if TYPE_CHECKING:
+    import httpx
+
 POLICY = Path(__file__).with_name("gate.yaml")
 PASSED = "passed"
-_SPOOL_SECONDS = 20.0  # time for the server to read this machine's spool
 
 
 class GateRejected(PipelineError):
@@ -85,15 +86,6 @@ def _violations(settings: Settings, tables: Sequence[Table]) -> list[str]:
     ]
 
 
-def _await_spool(server: Any) -> None:
-    """Wait until the server has read the spool."""
-    until = time.monotonic() + _SPOOL_SECONDS
-    while (lag := _lag(server)) and time.monotonic() < until:
-        time.sleep(0.2)  # poll interval
-    if lag:
+def _await_spool(server: httpx.Client) -> None:
+    if lag := wait_for_spool(server):
         raise _Unreachable(f"the server has not yet read {lag:,} bytes of the spool")
-
-
-def _lag(server: Any) -> int:
-    spool = server.get("/healthz").raise_for_status().json().get("spool", {})
-    return int(spool.get("lagBytes", 0))

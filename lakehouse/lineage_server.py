@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from lakehouse.settings import Settings
@@ -24,3 +25,20 @@ def lineage_server(settings: Settings, timeout: float) -> httpx.Client:
         headers={"Authorization": f"Bearer {key}"} if key else {},
         timeout=timeout,
     )
+
+
+def wait_for_spool(server: httpx.Client, seconds: float = 20.0) -> int:
+    """Wait until the server has read this machine's spool; return the bytes left after that time.
+
+    Raises:
+        httpx.HTTPError: the server does not answer.
+    """
+    until = time.monotonic() + seconds
+    while (lag := _lag(server)) and time.monotonic() < until:
+        time.sleep(0.2)  # poll interval
+    return lag
+
+
+def _lag(server: httpx.Client) -> int:
+    spool = server.get("/healthz").raise_for_status().json().get("spool", {})
+    return int(spool.get("lagBytes", 0))

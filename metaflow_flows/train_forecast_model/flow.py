@@ -16,7 +16,7 @@ from metaflow_flows.train_forecast_model.parameters import TrainingParameters
 from metaflow_openlineage import openlineage
 
 
-@openlineage
+@openlineage(exclude=["provenance"])  # type: ignore[no-untyped-call]  # untyped in Metaflow
 class TrainForecastModelFlow(TrainingParameters):
     """Forecast taxi rides for each hour and pickup zone.
 
@@ -26,6 +26,7 @@ class TrainForecastModelFlow(TrainingParameters):
        For the weather model, add the weather of each zone's county.
     4. Evaluate the model on the last days against seasonal-naive, then fit it.
     5. Write the forecasts of the next hours to the lakehouse.
+    6. Keep the signed provenance of the model.
     """
 
     @step
@@ -66,12 +67,13 @@ class TrainForecastModelFlow(TrainingParameters):
 
         A reproduction writes nothing, but compares its forecasts with the earlier ones.
         """
-        steps.write_forecasts(self._plan, self.model)
+        self._written = steps.write_forecasts(self._plan, self.model)
         self.next(self.end)
 
     @step
     def end(self) -> None:
-        """End the flow."""
+        """Keep the signed provenance of the model with the run and with its forecasts."""
+        self.provenance = steps.keep_provenance(self._plan, self._written)
 
 
 if __name__ == "__main__":

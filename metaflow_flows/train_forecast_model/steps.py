@@ -5,6 +5,8 @@ Each function runs in the process of one step, so it imports its own dependencie
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
@@ -13,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from metaflow import current
 from metaflow.exception import MetaflowException
 
-from lakehouse.catalog import pin
+from lakehouse.catalog import load_table, note_provenance, pin
 from lakehouse.descriptions import dataset_facets
 from lakehouse.errors import PipelineError
 from lakehouse.gate import check_gate
-from lakehouse.names import Table, file_dataset
+from lakehouse.names import DatasetName, Table, file_dataset
+from lakehouse.provenance import signed_provenance
 from lakehouse.settings import load_settings
 from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.parameters import BUSIEST_ZONES, TrainingParameters
@@ -140,8 +143,11 @@ def fill_card(
     shown.extend(card.lineage_contents(load_settings(), str(current.run_id), read, target))
 
 
-def write_forecasts(plan: Plan, model: Any) -> None:
-    """Forecast; write the forecasts, or in a reproduction, compare them with the earlier ones."""
+def write_forecasts(plan: Plan, model: Any) -> int | None:
+    """Forecast, and write the forecasts; return the snapshot.
+
+    A reproduction compares them with the earlier ones instead, and returns None.
+    """
     from metaflow_flows.train_forecast_model import columns, forecasting
 
     settings, target = load_settings(), tables.forecast(plan.service)
@@ -152,14 +158,37 @@ def write_forecasts(plan: Plan, model: Any) -> None:
         _, earlier = earlier_forecasts(settings, plan.recipe, target)
         compare(plan.recipe, earlier, rows)
         print(f"{rows.num_rows:,} forecasts equal those of run {plan.recipe.run}.")  # noqa: T201
-        return
+        return None
     table = tables.write_forecasts(settings, plan.service, rows, plan.as_of)
     table_written(table, columns.forecasts(_dataset(target), artifact("model")))
-    _pin_snapshot(target, table.metadata.current_snapshot_id)
+    written = _pin_snapshot(target, table.metadata.current_snapshot_id)
     print(  # noqa: T201
         f"Wrote {rows.num_rows:,} forecasts by {plan.model} as of {plan.as_of} to"
         f" {target.name} with model_version {version}."
     )
+    return written
+
+
+def keep_provenance(plan: Plan, written: int | None) -> dict[str, Any] | None:
+    """Return the signed provenance of the model; note it at the table with the forecasts.
+
+    None for a reproduction, which writes no forecasts, and if it is unknown; see
+    `lakehouse.provenance`.
+    """
+    if written is None:
+        return None
+    from metaflow import Run, namespace
+
+    settings, model = load_settings(), artifact("model")
+    namespace(None)
+    task: Any = Run(f"{current.flow_name}/{current.run_id}")["train"].task
+    name = DatasetName(model.namespace, model.name)
+    bundle = signed_provenance(settings, name, task["model"].sha)
+    table = load_table(settings, tables.forecast(plan.service))
+    if bundle and table:
+        statement = hashlib.sha256(b64decode(bundle["payload"])).hexdigest()
+        note_provenance(table, written, f"{current.pathspec}/provenance", statement)
+    return bundle
 
 
 def _dataset(table: Table) -> Dataset:

@@ -51,6 +51,7 @@ EXECUTED = {
     "headwater deliver": "packages/headwater/tests/test_deliver_processes.py",
     "headwater tree": "packages/headwater/tests/test_cli.py",
     "headwater provenance": "packages/headwater/tests/test_cli_trust.py",
+    "headwater verify": "packages/headwater/tests/test_bundle.py",
     "headwater gate": "packages/headwater/tests/test_cli_trust.py",
     "headwater check": "packages/headwater/tests/test_check.py",
     "headwater mute": "packages/headwater/tests/test_finding_states.py",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
+import subprocess
+import sys
 import time
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
@@ -20,10 +24,13 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from commands.demo import explain
+from commands.environment import child_environ
 from commands.services import lineage_caught_up
-from lakehouse.catalog import load_table
+from headwater.plugins.provenance.envelope import verified
+from lakehouse.catalog import PROVENANCE, load_table
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.names import Table
+from lakehouse.provenance import PUBLIC_KEY
 from lakehouse.settings import REPOSITORY
 from lakehouse.sources import YELLOW
 from packages.headwater.tests.datahub_server import endpoint_error
@@ -406,6 +413,34 @@ def test_card_shows_forecasts_metrics_and_lineage(pipeline: Pipeline) -> None:
     steps = {step["job"]["name"]: step for step in details["below"]}
     (read,) = steps[f"{FLOW}.prepare_training_data"]["inputs"]
     assert lineage[0] == ["read", read["name"], f"snapshot {read['version']}"]
+
+
+def test_model_and_forecasts_carry_signed_provenance(pipeline: Pipeline, tmp_path: Path) -> None:
+    settings, table = pipeline.settings, load_table(pipeline.settings, FORECAST)
+    assert table is not None
+    noted = json.loads(table.properties[PROVENANCE])
+    assert noted["snapshot"] == table.metadata.current_snapshot_id
+    flow, run, step, task, name = noted["artifact"].split("/")
+    source = f"json.dumps(metaflow.Task('{flow}/{run}/{step}/{task}')['{name}'].data)"
+    program = [sys.executable, "-c", f"import json, metaflow; print({source})"]
+    done = subprocess.run(
+        program, env=child_environ(settings), capture_output=True, text=True, check=True
+    )
+    (tmp_path / "bundle.json").write_text(done.stdout)
+    statement, _ = verified(tmp_path / "bundle.json", settings.state_dir / PUBLIC_KEY)
+    content = base64.b64decode(json.loads(done.stdout)["payload"])
+    assert noted["sha256"] == hashlib.sha256(content).hexdigest()
+    (subject,) = statement["subject"]
+    known = pipeline.get(
+        "/api/v2/provenance", node=subject["name"], version=subject["digest"]["sha1"]
+    )
+    lineage = statement["predicate"]["buildDefinition"]["internalParameters"]
+    runs = [item["run"]["runId"] for item in lineage["runs"] if item["run"]]
+    assert runs == [item["run"]["runId"] for item in known["runs"] if item["run"]]
+    assert {f"{flow}.train", f"{TAXI_DAG}.download"} <= {
+        item["job"]["name"] for item in lineage["runs"]
+    }
+    assert lineage["checks"]
 
 
 # The last one, because it adds runs, which the tests above count.

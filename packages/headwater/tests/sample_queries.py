@@ -181,6 +181,7 @@ def _own() -> Asked:
             {"node": _TABLE, "version": "1"},
             {"node": "dataset:s3://exports:revenue.csv"},
         ],
+        "/api/v2/provenance/statement": [{"node": _REPORT}, {"node": _TABLE, "version": "1"}],
         "/api/v2/version": [{"version": f"{_TABLE}@1"}, {"version": run_id(6)}],
         "/api/v2/incident": [{"subject": f"{_TABLE}@1"}, {"subject": run_id(3)}],
         "/api/v2/taints": [{}, {"node": _TABLE}],

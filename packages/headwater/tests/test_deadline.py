@@ -39,6 +39,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
         {"from_": "d0", "to": f"d{_COUNT}", "control": True},
     ],
     "provenance": [{"node": f"dataset:db:d{_COUNT}"}],
+    "provenance/statement": [{"node": f"dataset:db:d{_COUNT}"}],
     "history": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
     "drift": [{}, {"node": "dataset:db:hub"}],
     "timeline": [{"node": f"dataset:db:d{_COUNT}", "up": 100}, {"node": "dataset:db:hub"}],

@@ -939,6 +939,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/provenance/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    knownAt?: string | null;
+                    node: string;
+                    version?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Statement"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/runs": {
         parameters: {
             query?: never;
@@ -1329,6 +1368,23 @@ export interface components {
             namespace: string;
             version: string;
             writers: components["schemas"]["VersionWriter"][];
+        };
+        BuildDefinition: {
+            buildType: string;
+            externalParameters: components["schemas"]["Subject"];
+            internalParameters: components["schemas"]["StatedLineage"];
+            resolvedDependencies: components["schemas"]["Resource"][];
+        };
+        Builder: {
+            id: string;
+            version: {
+                [key: string]: string;
+            };
+        };
+        BuildMetadata: {
+            finishedOn: string | null;
+            invocationId: string;
+            startedOn: string | null;
         };
         CheckedEntry: {
             assertions: {
@@ -1980,6 +2036,10 @@ export interface components {
             items: components["schemas"]["PipelineRow"][];
             total: number;
         };
+        Predicate: {
+            buildDefinition: components["schemas"]["BuildDefinition"];
+            runDetails: components["schemas"]["RunDetails"];
+        };
         Problem: {
             affected: components["schemas"]["headwater__plugins__trust__models__AffectedNode"][];
             at: string | null;
@@ -2034,6 +2094,7 @@ export interface components {
             runs: components["schemas"]["ProvenanceRun"][];
             sources: components["schemas"]["DatasetVersions"][];
             tags: components["schemas"]["DatasetTag"][];
+            unknown: string[];
             version: string | null;
         };
         ProvenanceDataset: {
@@ -2115,6 +2176,13 @@ export interface components {
             tool: string | null;
             writes: string[];
         };
+        Resource: {
+            digest?: {
+                [key: string]: string;
+            };
+            name?: string;
+            uri?: string;
+        };
         RunAnswer: {
             above: components["schemas"]["RunSummary"][];
             below: components["schemas"]["RunDetail"][];
@@ -2166,6 +2234,10 @@ export interface components {
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
+        };
+        RunDetails: {
+            builder: components["schemas"]["Builder"];
+            metadata: components["schemas"]["BuildMetadata"];
         };
         RunInfo: {
             durationMs: number | null;
@@ -2280,6 +2352,42 @@ export interface components {
         Seen: {
             first: string;
             last: string;
+        };
+        StatedCheck: {
+            checkedAt: string;
+            failed: string[];
+            name: string;
+            namespace: string;
+            passed: string[];
+            version: string | null;
+            withoutResult: string[];
+        };
+        StatedLineage: {
+            checks: components["schemas"]["StatedCheck"][];
+            runs: components["schemas"]["StatedRun"][];
+            unknown: string[];
+        };
+        StatedRun: {
+            code: components["schemas"]["CodeLocation"];
+            inputs: components["schemas"]["DatasetVersions"][];
+            job: components["schemas"]["Name"];
+            outputs: components["schemas"]["ProvenanceOutput"][];
+            parameters: {
+                [key: string]: unknown;
+            };
+            run: components["schemas"]["RunSummary"] | null;
+        };
+        Statement: {
+            _type: string;
+            predicate: components["schemas"]["Predicate"];
+            predicateType: string;
+            subject: components["schemas"]["Resource"][];
+        };
+        Subject: {
+            dataset: string;
+            parameters: {
+                [key: string]: unknown;
+            };
         };
         TagCounts: {
             derived: number;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf, type Origin, type ProvenanceAnswer, type Upstream } from "./provenance";
-import { moment } from "./words";
+import { originTree, piiVerdict, provenanceLine, provenanceText, type Origin, type ProvenanceAnswer, type Upstream } from "./provenance";
 
 const DELETED = { before: "2025-01-01T00:00:00Z", deletedAt: "2026-02-03T00:00:00Z" };
 
@@ -25,7 +24,7 @@ function answer(node: string, runs: Upstream[], tags: [string, string | null, st
   return {
     node: `dataset:s3://l:${node}`, version, level: "task", runs, tags: tags.map(tag),
     datasets: names.map((name) => ({ id: `dataset:s3://l:${name}`, type: "dataset", namespace: "s3://l", name, kind: name.includes("/") ? "file" : "table", owners: [], removal: null })),
-    sources: names.filter((name) => !written.has(name)).map(use), deletedSources: null,
+    sources: names.filter((name) => !written.has(name)).map(use), deletedSources: null, unknown: [],
   }; // prettier-ignore
 }
 
@@ -107,24 +106,6 @@ test("an output has only the inputs that feed it", () => {
   x.sources = [{ namespace: "s3://l", name: "a" }];
   y.sources = [{ namespace: "s3://l", name: "b" }];
   expect(drawn(originTree(answer("t", [ran("2", "join", ["x@1", "y@1"], ["t"]), load])))).toBe("t < join×1(x@1 < load×1(a) + y@1 < load×1(b))");
-});
-
-test("lists unknown facts", () => {
-  const declared: Upstream = { ...ran("", "plan", ["a"], ["t"], null), run: null };
-  const failed = ran("f", "load", ["b@1"], ["a@f"], null);
-  const provenance = answer("t", [declared, { ...failed, run: failed.run && { ...failed.run, state: "FAILED" } }]);
-  expect(unknownsOf(provenance)).toEqual([
-    "1 job only declared inputs and outputs; no runs reported",
-    "Commit of 1 run: not reported",
-    "Version of 1 input: not reported by the run that read it",
-    "Version of 1 output: not reported; the run id is used",
-    "End of 1 run: not completed or not reported",
-  ]);
-  expect(unknownsOf({ ...answer("t", [ran("r", "load", ["a@1"], ["t@1"])]), deletedSources: DELETED })).toEqual([
-    `Older sources were deleted on ${moment(DELETED.deletedAt)}: runs before ${moment(DELETED.before)} may be missing`,
-  ]);
-  expect(unknownsOf(answer("t", []))).toEqual(["No known run wrote it; its upstream is unknown"]);
-  expect(unknownsOf(answer("t", [ran("r", "load", ["a@1"], ["t@1"])]))).toEqual([]);
 });
 
 test("summary counts runs, jobs, commits and sources", () => {

@@ -157,29 +157,6 @@ export function piiVerdict(answer: ProvenanceAnswer): Verdict {
   return { tone: "warn", text: "No input column is tagged PII, but the inputs have no tags at all", columns: [] };
 }
 
-/** List facts that were not reported, as texts. */
-export function unknownsOf(answer: ProvenanceAnswer): string[] {
-  const runs = answer.runs.filter((entry) => entry.run !== null);
-  const ids = new Set(runs.map((entry) => entry.run?.runId));
-  const declaredOnly = answer.runs.length - runs.length;
-  const noCode = runs.filter((entry) => !(entry.code).version).length;
-  const inputs = answer.runs.flatMap((entry) => entry.inputs);
-  const outputs = runs.flatMap((entry) => entry.outputs);
-  const unread = inputs.filter((input) => input.versions.length === 0).length;
-  const unnamed = outputs.filter((output) => output.versions.some((version) => ids.has(version))).length;
-  const open = runs.filter((entry) => entry.run?.state !== "COMPLETED").length;
-  const deleted = answer.deletedSources;
-  return [
-    deleted && `Older sources were deleted on ${moment(deleted.deletedAt)}: runs before ${moment(deleted.before)} may be missing`,
-    answer.runs.length === 0 && "No known run wrote it; its upstream is unknown",
-    declaredOnly > 0 && `${plural(declaredOnly, "job")} only declared inputs and outputs; no runs reported`,
-    noCode > 0 && `Commit of ${plural(noCode, "run")}: not reported`,
-    unread > 0 && `Version of ${plural(unread, "input")}: not reported by the run that read it`,
-    unnamed > 0 && `Version of ${plural(unnamed, "output")}: not reported; the run id is used`,
-    open > 0 && `End of ${plural(open, "run")}: not completed or not reported`,
-  ].filter((text) => typeof text === "string");
-}
-
 /** Summarize: 12 runs of 4 jobs · 2 commits · from 3 sources. */
 export function provenanceLine(answer: ProvenanceAnswer): string {
   const jobs = new Set(answer.runs.map((entry) => `${entry.job.namespace} ${entry.job.name}`)).size;

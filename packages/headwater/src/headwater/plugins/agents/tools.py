@@ -145,6 +145,7 @@ class Provenance(Tool):
             note=None if runs else "No run that writes it was reported.",
             about=[found["node"], *(run["id"] for run in runs)],
             measures=("inputs", "outputs", "code", "ends"),
+            unreported=found["unknown"],
             page=context.page("provenance", node=found["node"], version=self.version),
         )
 

@@ -27,6 +27,7 @@ from headwater.lineage.provenance import deleted_sources, origin, sources_of
 from headwater.lineage.tags import Tags, dataset_tag
 from headwater.lookup import find_dataset
 from headwater.plugins.provenance import models
+from headwater.plugins.provenance._unknown import unknown_facts
 from headwater.projection import Run, State, start_of
 from headwater.projection.derived import began_at
 from headwater.projection.state import RunKey
@@ -61,13 +62,16 @@ def provenance_answer(
         | {root.dataset_name}
     )
     tags = Tags(generations, walked)
+    runs = [_run_answer(generations, entry) for entry in entries]
+    deleted = deleted_sources(generations, walked)
     return {
         "node": node_id(root),
         "version": version,
         "level": level,
-        "runs": [_run_answer(generations, entry) for entry in entries],
+        "runs": runs,
         "sources": _version_list(source_versions),
-        "deletedSources": deleted_sources(generations, walked),
+        "deletedSources": deleted,
+        "unknown": unknown_facts(runs, deleted, sum(map(_unreported_reads, entries))),
         "datasets": [_about(state, Node.of_dataset(name)) for name in names],
         "tags": [dataset_tag(column_tag) for name in names for column_tag in tags.of(name)],
     }
@@ -94,6 +98,8 @@ class _Entry:
     """The edges that its members report."""
     reads: Versions = field(default_factory=lambda: defaultdict(set))
     writes: Versions = field(default_factory=lambda: defaultdict(set))
+    reported: set[DatasetName] = field(default_factory=set)
+    """The datasets whose versions it reported to have read; those of others are of the writers."""
 
 
 def _entries(generations: Generations, walked: Walked, level: Level) -> list[_Entry]:
@@ -115,6 +121,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
                 if (name := state.identity.primary(spelled)) in edges.reads:
                     unreported = input_versions.get(name, set())
                     entry.reads[name] |= use.version_names or unreported
+                    entry.reported |= {name} if use.version_names else set()
             entry.members.append((run, edges))
             entry.edges.add(generations.own(run))
     for entry in found.values():
@@ -150,6 +157,11 @@ def _written(generations: Generations, runs: Iterable[tuple[Run, Edges | None]])
         name: stated[name] or {(task if task in of else run).run_id for run, task in of.items()}
         for name, of in tasks.items()
     }
+
+
+def _unreported_reads(entry: _Entry) -> int:
+    """Return the number of inputs of a run whose versions it did not report."""
+    return len(entry.reads.keys() - entry.reported) if entry.run else 0
 
 
 def _run_answer(generations: Generations, entry: _Entry) -> models.ProvenanceRun:

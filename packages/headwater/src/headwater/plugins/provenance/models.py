@@ -1,10 +1,10 @@
-"""Everything that the contents of a dataset come from."""
+"""Everything that the contents of a dataset come from, and the statement to keep with it."""
 
 from __future__ import annotations
 
 from headwater.datasets.models import Removal
 from headwater.lineage.models import DeletedSources
-from headwater.query.models import Answer, CodeLocation, DatasetTag, Name, NodeRef
+from headwater.query.models import Answer, CodeLocation, DatasetTag, Json, Name, NodeRef
 from headwater.runs.models import RunSummary
 
 
@@ -53,5 +53,98 @@ class ProvenanceAnswer(Answer):
     sources: list[DatasetVersions]
     """Datasets that no run wrote."""
     deletedSources: DeletedSources | None
+    unknown: list[str]
+    """What the producers did not report, in sentences; empty if nothing is missing."""
     datasets: list[ProvenanceDataset]
     tags: list[DatasetTag]
+
+
+class Resource(Answer, total=False):
+    """A ResourceDescriptor of in-toto: a dataset at a version, a file or code at a commit."""
+
+    name: str
+    """The id of the node, or the name of the file."""
+    uri: str
+    digest: dict[str, str]
+    """`sha1`, `sha256` and `gitCommit` are hashes; `version` is a version that a run reported."""
+
+
+class StatedCheck(Name):
+    """A check of a dataset at one of the versions of a statement."""
+
+    checkedAt: str
+    version: str | None
+    """Null if the producer did not report the checked version."""
+    passed: list[str]
+    failed: list[str]
+    """The failed assertions, including those that are only warnings."""
+    withoutResult: list[str]
+
+
+class StatedRun(ProvenanceRun):
+    """A run with its parameters."""
+
+    parameters: Json
+
+
+class Subject(Answer):
+    """What `externalParameters` name: the dataset, and the parameters of the run that wrote it."""
+
+    dataset: str
+    parameters: Json
+
+
+class StatedLineage(Answer):
+    """The `internalParameters`: everything upstream."""
+
+    runs: list[StatedRun]
+    checks: list[StatedCheck]
+    unknown: list[str]
+    """What the producers did not report, in sentences; empty if nothing is missing."""
+
+
+class BuildDefinition(Answer):
+    """The inputs of SLSA's provenance."""
+
+    buildType: str
+    externalParameters: Subject
+    internalParameters: StatedLineage
+    resolvedDependencies: list[Resource]
+
+
+class Builder(Answer):
+    """The program that made the statement from the events of the producers."""
+
+    id: str
+    version: dict[str, str]
+
+
+class BuildMetadata(Answer):
+    """The run that wrote the dataset."""
+
+    invocationId: str
+    startedOn: str | None
+    finishedOn: str | None
+
+
+class RunDetails(Answer):
+    """The run that wrote the dataset, and the program that reports it."""
+
+    builder: Builder
+    metadata: BuildMetadata
+
+
+class Predicate(Answer):
+    """SLSA's provenance, version 1."""
+
+    buildDefinition: BuildDefinition
+    runDetails: RunDetails
+
+
+class Statement(Answer):
+    """An in-toto statement about a version of a dataset, to be signed and kept with it."""
+
+    _type: str
+    subject: list[Resource]
+    predicateType: str
+    predicate: Predicate

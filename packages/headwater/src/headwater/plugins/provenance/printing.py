@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from headwater.console.render import dataset_text, job_text, new_console, print_table
 from headwater.datasets.printing import removal_mark
 from headwater.runs.printing import run_text
+from headwater.text import counted
 
 if TYPE_CHECKING:
     from headwater.plugins.provenance import models
@@ -45,9 +47,52 @@ def print_provenance(answer: models.ProvenanceAnswer) -> None:
         return
     console.print("Sources (not written by any known run):", style="bold")
     _print_indented([("", _versions(dataset)) for dataset in answer["sources"]] or [("", "none")])
-    if deleted := answer["deletedSources"]:
-        date, before = deleted["deletedAt"], deleted["before"]
-        console.print(f"Older sources were deleted on {date}: runs before {before} may be missing.")
+    for sentence in answer["unknown"]:
+        console.print(f"Unknown: {sentence}", style="yellow", soft_wrap=True)
+
+
+def print_bundle(statement: models.Statement, bundle: Path) -> None:
+    """Print which file was written and what is unknown."""
+    console = new_console()
+    console.print(f"Wrote {bundle}: {_summary(statement)}", soft_wrap=True)
+    _print_unknown(console, statement)
+
+
+def print_verified(
+    statement: models.Statement, key_id: str, files: Mapping[str, str | None]
+) -> None:
+    """Print what a valid signature covers, and the subject of each file."""
+    console = new_console()
+    details = statement["predicate"]["runDetails"]["metadata"]
+    rows = [("signature", Text(f"valid, by key {key_id[:16]}", "green"))]
+    for subject in statement["subject"]:
+        digest = ", ".join(f"{kind} {value}" for kind, value in subject["digest"].items())
+        rows.append(("about", Text(subject["name"]).append(f"  {digest}", "dim")))
+    ended = Text(details["invocationId"]).append(f"  {details['finishedOn'] or 'no end'}", "dim")
+    rows += [("written by run", ended), ("upstream", Text(_summary(statement)))]
+    for file, name in files.items():
+        text = Text(f"is {name}", "green") if name else Text("is not in the statement", "red")
+        rows.append(("file", Text(f"{file} ").append_text(text)))
+    print_table((Text(label, "dim"), cell) for label, cell in rows)
+    _print_unknown(console, statement)
+
+
+def _summary(statement: models.Statement) -> str:
+    definition = statement["predicate"]["buildDefinition"]
+    lineage = definition["internalParameters"]
+    failed = sum(len(check["failed"]) for check in lineage["checks"])
+    passed = sum(len(check["passed"]) for check in lineage["checks"])
+    return (
+        f"{counted(len(lineage['runs']), 'run')}, "
+        f"{counted(len(definition['resolvedDependencies']), 'version')} of inputs and code, "
+        f"{counted(passed, 'passed check')}, {counted(failed, 'failed check')}"
+    )
+
+
+def _print_unknown(console: Console, statement: models.Statement) -> None:
+    unknown = statement["predicate"]["buildDefinition"]["internalParameters"]["unknown"]
+    for sentence in unknown:
+        console.print(f"Unknown: {sentence}", style="yellow", soft_wrap=True)
 
 
 def _print_indented(rows: Iterable[tuple[str, RenderableType]]) -> None:

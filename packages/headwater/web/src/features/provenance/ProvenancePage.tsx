@@ -1,7 +1,8 @@
-import { useMemo, type ReactNode } from "react";
-import { PROGRAM } from "../../api/base";
+import { useMemo, useState, type ReactNode } from "react";
+import { ONE_FILE, PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
-import { isUnknown } from "../../api/client";
+import { ask, isUnknown } from "../../api/client";
+import { save } from "../../api/save";
 import { go, useAddress } from "../../navigation/address";
 import { Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
@@ -9,7 +10,7 @@ import { Link } from "../../components/Link";
 import { AsOf, CommandPart, Sheet } from "../../components/Sheet";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
-import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf } from "../../graph/provenance";
+import { originTree, piiVerdict, provenanceLine, provenanceText } from "../../graph/provenance";
 import { addressOf } from "../../graph/view";
 import { moment, parts, shellQuoted } from "../../graph/words";
 import { RecentDatasets } from "../fallback/EmptyView";
@@ -30,13 +31,20 @@ export default function ProvenancePage(): ReactNode {
   const { node, version, at } = view;
   const answer = useAnswer("provenance", { node, version, asOf: at });
   const { data, isPlaceholderData } = answer;
-  const trouble = troubleOf(answer);
+  const [failure, setFailure] = useState<Error | null>(null);
+  const trouble = troubleOf(answer) ?? failure;
   const id = data?.node ?? node;
   const { data: history } = useAnswer("history", data ? { node: id, asOf: at, limit: SHOWN } : null);
   const versions = useMemo(() => (history?.items ?? []).flatMap((entry) => (entry.done === "wrote" && entry.version ? [entry] : [])), [history]);
   const tree = useMemo(() => data && originTree(data), [data]);
   const title = parts(id.slice(id.lastIndexOf(":") + 1), "dataset").title;
   const command = ["headwater provenance", shellQuoted(id), version && `--version ${shellQuoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
+  const saveStatement = () => {
+    ask("provenance/statement", { node: id, version, asOf: at }).then(
+      (statement) => save(PROVENANCE.file(title), new Blob([JSON.stringify(statement, null, 2)], { type: "application/json" })),
+      setFailure,
+    );
+  };
   const isKnown = !version || versions.some((entry) => entry.version === version);
   return (
     <Sheet
@@ -55,6 +63,11 @@ export default function ProvenancePage(): ReactNode {
             <Icon name="impact" /> {COMPONENTS.impact}
           </Link>
           {tree && <Copy text={provenanceText(tree)} label={COMPONENTS.copy.text} isWide />}
+          {data && !ONE_FILE && (
+            <button type="button" className={controls.button} disabled={data.runs.length === 0} onClick={saveStatement} title={PROVENANCE.aboutStatement(PROGRAM)}>
+              <Icon name="save" /> {PROVENANCE.statement}
+            </button>
+          )}
         </>
       }
     >
@@ -86,7 +99,7 @@ export default function ProvenancePage(): ReactNode {
           </div>
           <PersonalData provenance={data} />
           <OriginTree root={tree} at={at} />
-          <Unknowns provenance={data} />
+          <Unknowns facts={data.unknown} />
           <CommandPart text={command} />
         </>
       )}
@@ -116,15 +129,14 @@ function PersonalData({ provenance }: { provenance: ProvenanceAnswer }): ReactNo
   );
 }
 
-function Unknowns({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
-  const unknown = unknownsOf(provenance);
+function Unknowns({ facts }: { facts: readonly string[] }): ReactNode {
   return (
     <section className={sheets.part} aria-labelledby="unknown">
       <h2 id="unknown">{PROVENANCE.unknown}</h2>
-      {unknown.length === 0 && <p className="muted">{PROVENANCE.complete}</p>}
+      {facts.length === 0 && <p className="muted">{PROVENANCE.complete}</p>}
       <ul className={styles.unknown}>
-        {unknown.map((gap) => (
-          <li key={gap}>{gap}.</li>
+        {facts.map((fact) => (
+          <li key={fact}>{fact}</li>
         ))}
       </ul>
     </section>
