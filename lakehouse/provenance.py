@@ -51,7 +51,8 @@ def _key(folder: Path) -> Path:
 
     private = folder / PRIVATE_KEY
     if not private.exists():
-        secret = Ed25519PrivateKey.generate().private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
+        form = pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()
+        secret = Ed25519PrivateKey.generate().private_bytes(*form)
         with suppress(FileExistsError):  # another run created it
             _create(private, secret)
     key = pem.load_pem_private_key(private.read_bytes(), None)

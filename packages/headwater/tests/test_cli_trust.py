@@ -56,8 +56,8 @@ def test_provenance_lists_runs_with_inputs_and_outputs(
         "Sources (not written by any known run):",
         "  db.trips  (hive://h)",
         "Unknown: The commit of 2 runs was not reported.",
-        "Unknown: The version of 2 inputs was not reported by the run that read it; if shown, it is "
-        "the version that was written before.",
+        "Unknown: The version of 2 inputs was not reported by the run that read it; if shown, it "
+        "is the version that was written before.",
         "Unknown: The version of 1 output was not reported; it is the id of the run.",
         "Unknown: 1 run did not complete, or the end was not reported.",
     ]
