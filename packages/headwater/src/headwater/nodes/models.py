@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from headwater.datasets.models import Removal
 from headwater.health.models import NodeHealth
-from headwater.query.models import Answer, CodeLocation, Field, Json, Link, Name, NodeRef
+from headwater.query.models import (
+    Answer,
+    CodeLocation,
+    Field,
+    FieldRef,
+    Json,
+    Link,
+    Name,
+    NodeRef,
+)
 from headwater.runs.models import RunSummary
+
+
+class InheritedDescription(Answer):
+    """The description of a column upstream that is passed on unchanged."""
+
+    text: str
+    column: FieldRef
 
 
 class DescribedField(Field):
     """A field with its description and tags."""
 
     description: str | None
+    inheritedDescription: InheritedDescription | None
+    """Null if the field has a description of its own."""
     tags: list[str]
 
 

@@ -8,6 +8,7 @@ from headwater.events import JobRef, shown_time
 from headwater.events.facets import Documentation, JobType, SourceCode, Sql, Tags
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, aliases_of, facets_of, fields_of, node_ref, owners_of
+from headwater.nodes.descriptions import inherited_descriptions
 from headwater.nodes.models import InferredOwners, NodeAnswer, NodeSummary
 from headwater.nodes.rows import node_row
 from headwater.projection import Run
@@ -53,6 +54,9 @@ def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
     tags = [tag for book in books for tag in book.parsed(Tags).tags]
     code = SourceCode.parse(facets.get(SourceCode.KEY, {}))
     run = newest_run(state, node.job_ref) if node.type == "job" else None
+    fields = fields_of(state, node)
+    bare = [name for name, field in fields.items() if not field.description]
+    inherited = inherited_descriptions(generations, node.dataset_name, bare) if bare else {}
     return {
         **node_summary(generations, node),
         "description": Documentation.parse(facets.get(Documentation.KEY, {})).description,
@@ -67,9 +71,10 @@ def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
                 "name": name,
                 "type": field.type,
                 "description": field.description,
+                "inheritedDescription": inherited.get(name),
                 "tags": sorted({t.label for t in tags if t.field == name}),
             }
-            for name, field in fields_of(state, node).items()
+            for name, field in fields.items()
         ],
         "facets": facets,
     }

@@ -1423,6 +1423,7 @@ export interface components {
         ColumnAnswer: {
             description: string | null;
             field: string;
+            inheritedDescription: components["schemas"]["InheritedDescription"] | null;
             node: string;
             producers: components["schemas"]["ColumnProducer"][];
             tags: components["schemas"]["TagInfo"][];
@@ -1529,6 +1530,7 @@ export interface components {
         };
         DescribedField: {
             description: string | null;
+            inheritedDescription: components["schemas"]["InheritedDescription"] | null;
             name: string;
             tags: string[];
             type: string;
@@ -1806,6 +1808,10 @@ export interface components {
         InferredOwners: {
             job: components["schemas"]["NodeRef"];
             owners: string[];
+        };
+        InheritedDescription: {
+            column: components["schemas"]["FieldRef"];
+            text: string;
         };
         InputChange: {
             after: string[];

@@ -3,6 +3,7 @@ import { plural } from "../graph/words";
 /** Texts of the details of datasets and jobs. */
 export const DETAILS = {
   noDescription: "No description reported.",
+  inherited: (column: string) => `(inherited from ${column})`,
   notReported: "not reported",
   inferred: "Inferred from",
   inferredHow: { dataset: ", which writes this dataset", job: ", of which this job is a part" },

@@ -20,6 +20,7 @@ from headwater.graph.nodes import dataset_ref, fields_of, name_of, node_id
 from headwater.lineage.columns import check_column, combined
 from headwater.lineage.tags import tags_of_tree
 from headwater.lookup import find_dataset
+from headwater.nodes.descriptions import inherited_descriptions
 from headwater.plugins.evidence.models import (
     CodeInfo,
     ColumnAnswer,
@@ -63,12 +64,15 @@ def column_answer(
                 kinds = producer.inputs[edge.source]
                 kinds += [kind for kind in edge.transformations if kind not in kinds]
                 producer.evidence[edge.source].add(edge.evidence)
+    is_described = reported is not None and reported.description
+    inherited = {} if is_described else inherited_descriptions(generations, name, [field])
     answers = [_producer_answer(generations, ref, producer) for ref, producer in producers.items()]
     return {
         "node": node_id(root),
         "field": field,
         "type": reported.type if reported else None,
         "description": reported.description if reported else None,
+        "inheritedDescription": inherited.get(field),
         "tags": tags_of_tree(generations, root, "up", Level.TASK).as_info(name, field),
         "producers": sorted(
             answers, key=lambda producer: producer["run"]["startedAt"] or "", reverse=True

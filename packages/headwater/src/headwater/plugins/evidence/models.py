@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.events import Evidence
 from headwater.lineage.models import EdgeStatement, Seen
+from headwater.nodes.models import InheritedDescription
 from headwater.query.models import Answer, CodeLocation, DatasetRef, Name, NodeRef, TagInfo
 from headwater.query.parameters import Grade
 from headwater.runs.models import RunSummary
@@ -92,5 +93,7 @@ class ColumnAnswer(Answer):
     field: str
     type: str | None
     description: str | None
+    inheritedDescription: InheritedDescription | None
+    """Null if the column has a description of its own."""
     tags: list[TagInfo]
     producers: list[ColumnProducer]

@@ -6,7 +6,7 @@ import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
 import { Prose } from "../../components/Prose";
 import { formatView, type View } from "../../graph/view";
-import { duration, taskName } from "../../graph/words";
+import { duration, parts, taskName } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
 import styles from "./about.module.css";
 import type { NodeAnswer } from "./props";
@@ -18,6 +18,20 @@ import details from "./details.module.css";
 /** The reported description of a node. */
 export function Description({ text }: { text: string | null }): ReactNode {
   return text ? <p className="wrap"><Prose text={text} /></p> : <p className="muted">{DETAILS.noDescription}</p>;
+}
+
+type Described = Pick<NodeAnswer["fields"][number], "description" | "inheritedDescription">;
+
+/** The description of a column, or else the one it inherits. */
+export function ColumnDescription({ column: { description, inheritedDescription: inherited } }: { column: Described }): ReactNode {
+  const text = description ?? inherited?.text;
+  if (!text) return null;
+  return (
+    <p className="muted wrap">
+      <Prose text={text} />
+      {inherited && <i> {DETAILS.inherited(`${parts(inherited.column.name, "dataset").title}.${inherited.column.field ?? ""}`)}</i>}
+    </p>
+  );
 }
 
 /** The reported owners, or else those of the writing job or the parent job. */

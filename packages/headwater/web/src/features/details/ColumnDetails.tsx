@@ -8,7 +8,6 @@ import { CodeLink } from "../../components/CodeLink";
 import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
-import { Prose } from "../../components/Prose";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
 import { ErrorMessage } from "../../components/ErrorMessage";
@@ -21,6 +20,7 @@ import { columnTags } from "../../graph/tags";
 import { isDirect, transformationTexts } from "../../graph/transformation";
 import { DEEPEST, formatView, type View } from "../../graph/view";
 import { parts, shellQuoted } from "../../graph/words";
+import { ColumnDescription } from "./About";
 import { Verdict } from "../impact/Verdict";
 import styles from "./column.module.css";
 import type { DetailsProps } from "./props";
@@ -65,7 +65,7 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
             {title}
           </Link>
         </p>
-        {data.description && <p className="wrap"><Prose text={data.description} /></p>}
+        <ColumnDescription column={data} />
         <Tags tags={columnTags(data.tags, data.node)} />
         {impact?.drop && !isPlaceholderData && (
           <div className={styles.wide}>

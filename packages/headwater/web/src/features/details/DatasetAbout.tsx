@@ -5,7 +5,6 @@ import { Ago } from "../../components/Ago";
 import { HealthState } from "../../components/HealthState";
 import { Link } from "../../components/Link";
 import { RemovalState } from "../../components/Removal";
-import { Prose } from "../../components/Prose";
 import { Tags } from "../../components/Tags";
 import type { Answer } from "../../api/client";
 import { openColumn } from "../../graph/lit";
@@ -14,7 +13,7 @@ import { formatView, type View } from "../../graph/view";
 import { parts, shellQuoted } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
 import { Assertion } from "./Assertion";
-import { Commands, Description, Freshness, Owners } from "./About";
+import { ColumnDescription, Commands, Description, Freshness, Owners } from "./About";
 import styles from "./about.module.css";
 import { Evidence } from "./Evidence";
 import { Facts } from "./Facts";
@@ -110,7 +109,7 @@ function Columns({ node, view }: Props): ReactNode {
                 {field.type}
               </code>
             </div>
-            {field.description && <p className="muted wrap"><Prose text={field.description} /></p>}
+            <ColumnDescription column={field} />
             <Tags tags={field.tags} />
           </li>
         ))}

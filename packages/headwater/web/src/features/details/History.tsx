@@ -5,13 +5,13 @@ import { useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
-import { Prose } from "../../components/Prose";
 import { Link } from "../../components/Link";
 import { openColumn } from "../../graph/lit";
 import { versionOf } from "../../graph/places";
 import { formatView, type View } from "../../graph/view";
 import { plural, taskName } from "../../graph/words";
 import { checkMatrix, rowsTrend } from "../../graph/trends";
+import { ColumnDescription } from "./About";
 import { Assertion } from "./Assertion";
 import type { NodeAnswer } from "./props";
 import { Matrix, RowsChart } from "./Trends";
@@ -59,7 +59,7 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
                 <Link className={controls.link} href={formatView({ ...view, open: openColumn(node.id, field.name), tab: null })}>
                   <code className="wrap">{field.name}</code>
                 </Link>
-                {field.description && <p className="muted"><Prose text={field.description} /></p>}
+                <ColumnDescription column={field} />
               </td>
               <td className="muted">
                 <code>{field.type}</code>
