@@ -6,11 +6,14 @@ the path of a file is saved to it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,7 @@ import pytest
 from commands.environment import script
 from commands.lesson_checks import CHECKS
 from commands.lessons import LESSONS, check_lesson, lesson_folder, start_lesson
-from lakehouse.settings import Settings
+from lakehouse.settings import REPOSITORY, Settings
 
 pytestmark = pytest.mark.server
 
@@ -28,30 +31,103 @@ BLOCK = re.compile(
 )
 
 
+_FORKING = """
+import json, os, sys, time
+import commands.cli
+from headwater.cli import command_line
+from headwater.query.registry import load_queries
+from headwater_client.main import main as headwater
+
+def become(command, environ):
+    if os.path.basename(command[0]) != "headwater":
+        os.execvpe(command[0], command, environ)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = command
+    sys.exit(headwater())
+
+command_line()
+load_queries()
+commands.cli.become = become
+for line in sys.stdin:
+    request = json.loads(line)
+    if not os.fork():
+        break
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+else:
+    sys.exit()
+os.environ.clear()
+os.environ.update(request["environ"])
+time.tzset()
+output = os.open(request["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+for number in (1, 2):
+    os.dup2(output, number)
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+sys.argv[1:] = request["arguments"]
+commands.cli.main()
+"""
+"""A program that forks for each command, because imports take half of a command's CPU time."""
+
+
+@pytest.fixture(scope="module")
+def forking() -> Iterator[subprocess.Popen[str]]:
+    """Start the program that executes commands of `./run` in forked processes."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _FORKING],
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        assert process.stdin
+        process.stdin.close()
+
+
+@pytest.fixture
+def reader(tmp_path: Path, forking: subprocess.Popen[str]) -> Reader:
+    """Return a person with an empty folder."""
+    return Reader(tmp_path, forking)
+
+
 class Reader:
     """A person who follows a lesson in an empty folder."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, forking: subprocess.Popen[str]) -> None:
         self.home = home
+        self._forking = forking
+        self._environ = {
+            **os.environ,
+            "STATE_DIR": str(home / ".state"),
+            "RUN_FROM": str(home),
+            "TZ": "UTC",
+            "PYTHON": sys.executable,
+        }
 
     def execute(self, command: str) -> subprocess.CompletedProcess[str]:
         """Execute a command of a lesson."""
+        if re.fullmatch(r"\./run [^|&;<>$`*]+", command):
+            return self._fork(shlex.split(command)[1:])
         return subprocess.run(
             command.replace("./run ", f"{sys.executable} -m commands "),
             shell=True,
             cwd=self.home,
-            env={
-                **os.environ,
-                "STATE_DIR": str(self.home / ".state"),
-                "RUN_FROM": str(self.home),
-                "TZ": "UTC",
-                "PYTHON": sys.executable,
-            },
+            env=self._environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
         )
+
+    def _fork(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+        output = self.home / "output"
+        request = {"arguments": arguments, "environ": self._environ, "output": str(output)}
+        assert self._forking.stdin
+        assert self._forking.stdout
+        self._forking.stdin.write(f"{json.dumps(request)}\n")
+        self._forking.stdin.flush()
+        code = int(self._forking.stdout.readline())
+        return subprocess.CompletedProcess(arguments, code, output.read_text())
 
     def follow(self, kind: str, text: str) -> None:
         """Save the file of a block, or execute its commands and compare their output."""
@@ -87,8 +163,7 @@ def blocks(number: int) -> list[tuple[str, str]]:
 @pytest.mark.replay
 @pytest.mark.metaflow
 @pytest.mark.parametrize("number", CHECKS)
-def test_lesson_is_complete_only_after_its_steps(number: int, tmp_path: Path) -> None:
-    reader = Reader(tmp_path)
+def test_lesson_is_complete_only_after_its_steps(number: int, reader: Reader) -> None:
     start, *steps = blocks(number)
     assert start == ("sh", f"./run lesson {number}\n")
     reader.follow(*start)
@@ -103,19 +178,18 @@ def test_lesson_is_complete_only_after_its_steps(number: int, tmp_path: Path) ->
         reader.follow(kind, text)
 
 
-def test_check_of_a_lesson_that_was_not_started_names_the_command(tmp_path: Path) -> None:
-    done = Reader(tmp_path).execute("./run lesson 1 --check")
+def test_check_of_a_lesson_that_was_not_started_names_the_command(reader: Reader) -> None:
+    done = reader.execute("./run lesson 1 --check")
     assert done.returncode == 1
     assert "Start it with: ./run lesson 1" in done.stdout
 
 
-def test_check_of_a_lesson_cannot_be_combined_with_reset(tmp_path: Path) -> None:
-    done = Reader(tmp_path).execute("./run lesson 1 --check --reset")
+def test_check_of_a_lesson_cannot_be_combined_with_reset(reader: Reader) -> None:
+    done = reader.execute("./run lesson 1 --check --reset")
     assert (done.returncode, "cannot be combined" in done.stdout) == (2, True)
 
 
-def test_started_lesson_is_kept_until_it_is_reset(tmp_path: Path) -> None:
-    reader = Reader(tmp_path)
+def test_started_lesson_is_kept_until_it_is_reset(reader: Reader, tmp_path: Path) -> None:
     reader.execute("./run lesson 1")
     answers = tmp_path / ".state" / "lessons" / "1" / "answers.yaml"
     answers.write_text("source_files: []\n")
