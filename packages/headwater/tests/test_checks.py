@@ -37,9 +37,12 @@ def _asserted(
 
 
 def _tested(
-    build: Any, *tests: dict[str, Any], reads: tuple[str, ...] = ("db|t",)
+    build: Any,
+    *tests: dict[str, Any],
+    reads: tuple[str, ...] = ("db|t",),
+    facet: str = "test",
 ) -> dict[str, Any]:
-    facets = {"testRun": {"tests": list(tests)}}
+    facets = {facet: {"tests": list(tests)}}
     event: dict[str, Any] = build.run("COMPLETE", "1", "t", "08:00:00", reads=reads, facets=facets)
     return event
 
@@ -88,8 +91,10 @@ def test_same_expectation_failing_once_is_a_failed_check(build: Any) -> None:
 def test_failed_test_of_a_run_is_a_failed_check(
     test: dict[str, Any], fails: bool, build: Any
 ) -> None:
-    found = _failed(_tested(build, {"name": "no_orphans", **test}), build=build)
-    assert found == [("dataset:db:t", "failed its checks: no_orphans")] * fails
+    for facet in ("test", "testRun"):
+        event = _tested(build, {"name": "no_orphans", **test}, facet=facet)
+        expected = [("dataset:db:t", "failed its checks: no_orphans")] * fails
+        assert _failed(event, build=build) == expected
 
 
 def test_failed_test_without_datasets_is_a_finding_of_its_job(build: Any) -> None:

@@ -40,6 +40,27 @@ def _renamed(build: Any, run: str, job: str, time: str, old: str, new: str) -> A
     return _change(build, run, job, time, new, "RENAME", previousIdentifier=former)
 
 
+@pytest.mark.parametrize("event", ["START", "input"])
+def test_removal_counts_at_the_end_of_a_run_that_completed(event: str, build: Any) -> None:
+    """It may be reported only when the run starts, or as a facet of an input."""
+    begin = _change(build, "3", "cleanup", "10:10:00", "t", "DROP") | {"eventType": "START"}
+    end = build.run("COMPLETE", "3", "cleanup", "10:30:00")
+    if event == "input":
+        begin, end = end, end | {"inputs": begin["outputs"]}
+    load = _copy(build, "1", "load", "10:00:00", "a", "t")
+    report = _copy(build, "2", "report", "10:20:00", "t", "r")
+    for order in permutations([begin, end, load, report]):
+        state = build.state(*order)
+        assert _tree(state, "r") == {"report", "t", "load", "a"}
+        removal = removal_of(state, find_dataset(state, "t").dataset_name)
+        assert removal is not None
+        assert removal["at"].endswith("10:30:00Z")
+    if event == "input":
+        begin = begin | {"eventType": "START"}
+    failed = build.state(load, report, begin, end | {"eventType": "FAIL"})
+    assert removal_of(failed, find_dataset(failed, "t").dataset_name) is None
+
+
 @pytest.mark.parametrize("kind", ["DROP", "TRUNCATE", "drop"])
 def test_job_that_removes_data_is_no_producer(kind: str, build: Any) -> None:
     events = [
@@ -280,11 +301,11 @@ def test_change_in_a_text_is_ignored_if_several_schemas_fit(build: Any) -> None:
     assert _removal(build.state(*drop), "c.s.t") == ("dropped", None, "sql")
 
 
-def test_table_renamed_by_a_text_keeps_its_lineage(build: Any) -> None:
-    events = [
-        *_loads(build, ("4", "late", "12:00:00", "c.s.t2", "c.s.r2")),
-        _silent(build, "3", "11:00:00", "alter table t rename to t2"),
-    ]
+@pytest.mark.parametrize("reads", [(), ("trino://t|c.s.t",)])
+def test_table_renamed_by_a_text_keeps_its_lineage(reads: tuple[str, ...], build: Any) -> None:
+    rename = _silent(build, "3", "11:00:00", "alter table t rename to t2")
+    rename["inputs"] = [build.dataset(name) for name in reads]
+    events = [*_loads(build, ("4", "late", "12:00:00", "c.s.t2", "c.s.r2")), rename]
     for order in permutations(events):
         state = build.state(*order)
         assert _tree(state, "c.s.r2") == {

@@ -107,7 +107,8 @@ def test_every_rule_cites_a_source() -> None:
 @pytest.mark.parametrize(
     "namespace",
     [
-        "flink://", "unity-catalog", "spark_catalog", "default", "warehouse", "/wh/shop.db",
+        "flink://", "flink://hive", "unity-catalog", "spark_catalog", "default", "warehouse",
+        "/wh/shop.db",
         "hive://localhost:9083", "hive://127.0.0.1:9083", "hive://[::1]:9083", "hive://10.0.9.12",
         "hive://ip-10-0-9-12.ec2.internal:9083", "thrift://ip-10-0-9-12.eu-west-1.compute.internal",
         "hive://producer-test-m:9083", "hive://job-m.us-east1-b.c.project.internal:9083",

@@ -413,6 +413,11 @@ def test_stream_and_job_on_request_have_states_of_their_own(build: Any) -> None:
         "request": "ad_hoc",
         "copy": "ad_hoc",
     }
+    application = build.run("START", "a", "application", "05:00:00")
+    parent = {"run": {"runId": "a"}, "job": {"namespace": "demo", "name": "application"}}
+    stream["run"]["facets"]["parent"] = parent
+    state = at(build.state(application, stream), "2025-12-21T08:00:00Z")
+    assert _states(state, "application") == {"application": "streaming"}
 
 
 @pytest.mark.parametrize(("type_", "said"), [("RUNNING", "last event"), ("COMPLETE", "ended")])

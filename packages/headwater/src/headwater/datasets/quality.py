@@ -1,7 +1,7 @@
 """Checks of datasets over time: assertions of every producer, and dataQualityMetrics.
 
 A run reports assertions about a dataset that it reads or writes (`events.assertions`), or about its
-tests (`testRun`), which apply to its inputs, or without inputs to its outputs. A job that only
+tests (`test`), which apply to its inputs, or without inputs to its outputs. A job that only
 checks, such as a dbt test or an SQL check of Airflow, and reports no assertions, is one itself: its
 run failed or completed.
 """
@@ -34,7 +34,8 @@ from headwater.projection.derived import ancestry_of, ended_at, records_of
 
 _METRICS = "dataQualityMetrics"
 _FACETS = (*DATASET_FACETS, _METRICS)
-_TEST_RUN = "testRun"
+_TEST_FACETS = ("test", "testRun")
+"""Facets of a run with results of tests: of the specification, and of some producers."""
 _CHECK_OPERATOR = re.compile(r"Check(Operator|OperatorAsync)?$")
 _RESULTS = {EventType.COMPLETE: True, EventType.FAIL: False}
 
@@ -140,7 +141,8 @@ def _is_removed(state: State, check: Check, assertion: Assertion) -> bool:
 def is_checking(run: Run) -> bool:
     """Return True if a run is a check: it has a check operator or reported tests."""
     operator = run.facets.parsed(Airflow).operator or ""
-    return bool(_CHECK_OPERATOR.search(operator) or run.facets.stamp_of(_TEST_RUN))
+    has_tests = any(map(run.facets.stamp_of, _TEST_FACETS))
+    return has_tests or _CHECK_OPERATOR.search(operator) is not None
 
 
 def datasets_with_failures(state: State, ref: JobRef) -> set[DatasetName]:
@@ -210,7 +212,8 @@ def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Chec
 
 
 def _tests(run: Run) -> list[Assertion]:
-    return tests_of_run(run.facets.get(_TEST_RUN)) if run.facets.stamp_of(_TEST_RUN) else []
+    facets = (run.facets.get(key) for key in _TEST_FACETS if run.facets.stamp_of(key))
+    return [test for facet in facets for test in tests_of_run(facet)]
 
 
 def _outcomes(state: State, runs: Iterable[Run]) -> dict[DatasetName, list[Check]]:

@@ -66,7 +66,7 @@ def dataset_assertions(facets: Facets) -> list[Assertion]:
 
 
 def tests_of_run(facet: Json) -> list[Assertion]:
-    """Return the assertions in a `testRun` facet of a run."""
+    """Return the assertions in a `test` facet of a run."""
     found = []
     for item in objects(facet.get("tests")):
         status = str(item.get("status")).lower()

@@ -8,6 +8,7 @@ from itertools import accumulate
 from math import inf
 from typing import NamedTuple
 
+from headwater.events import EventType
 from headwater.events.facets import DatasetType, LifecycleStateChange, OutputStatistics, Sql
 from headwater.graph.sql_changes import renamed_by_text, stated_changes, stated_changes_of
 from headwater.identity import DatasetName, canonical_name
@@ -74,14 +75,25 @@ def _since(state: State, change: LifecycleChange) -> int:
 
 
 def changes_of(state: State, name: DatasetName) -> list[LifecycleChange]:
-    """Return the changes of a dataset under any of its names, except renames among these."""
+    """Return the changes of a dataset under any of its names, except renames among these.
+
+    Those of a run count if it completed, at its end.
+    """
     primary = state.identity.primary
-    reported = (change for record in records_of(state, name) for change in record.lifecycle or ())
+    recorded = {change for record in records_of(state, name) for change in record.lifecycle or ()}
+    reported = {
+        change for recorded_change in recorded if (change := _at_end(state, recorded_change))
+    }
     return [
         change
         for change in (*reported, *stated_changes_of(state, name))
         if change.other is None or primary(change.other) != name
     ]
+
+
+def _at_end(state: State, change: LifecycleChange) -> LifecycleChange | None:
+    end = state.runs[change.run].end if change.run else (change.stamp, EventType.COMPLETE)
+    return change._replace(stamp=end[0]) if end and end[1] is EventType.COMPLETE else None
 
 
 def removes_data(run: Run, use: Use) -> bool:

@@ -20,10 +20,10 @@ _STREAMS = ("kafka:", "pulsar:", "kinesis:", "eventhub:")
 def stated_changes(state: State, run: Run) -> list[tuple[DatasetName, LifecycleChange]]:
     """Return the changes that only the text of a run states, with the datasets' primary names.
 
-    The list is empty if the run reported any dataset, and lacks tables that cannot be identified.
+    The list is empty if the run reported an output, and lacks tables that cannot be identified.
     """
     change = state.table_changes.get(run.key)
-    if change is None or run.has_data:
+    if change is None or run.outputs:
         return []
     if change.kind == "RENAME":
         return _renaming(state, run.key, change)

@@ -37,6 +37,7 @@ from headwater.projection import Run, State, outcome
 from headwater.projection.derived import (
     ancestry_of,
     began_at,
+    descendants_of,
     ended_at,
     is_lost,
     is_streaming,
@@ -238,7 +239,7 @@ def _unknown(state: State, node: Node) -> _Found | None:
     newest = max(runs, key=lambda run: place_of_run(state, run))
     if is_lost(state, newest):
         return _Found("unknown", "the newest run sent no end event", newest.last)
-    if is_streaming(state, newest):
+    if _is_stream(state, newest):
         return None
     if not any(
         outcome(state, run).ended for ref in _jobs(state, node) for run in _runs(state, ref)
@@ -252,6 +253,17 @@ def _unknown(state: State, node: Node) -> _Found | None:
             text = "the tests that failed were removed from the dbt project"
         return _Found("unknown", text, ended_at(state, newest))
     return None
+
+
+def _is_stream(state: State, run: Run) -> bool:
+    """Return True for a streaming run, and for an open one, such as an application, above one."""
+    if is_streaming(state, run):
+        return True
+    is_open = outcome(state, run).ended is None
+    return is_open and any(
+        is_streaming(state, below) and outcome(state, below).ended is None
+        for below in descendants_of(state, run)
+    )
 
 
 def _jobs(state: State, node: Node) -> list[JobRef]:
@@ -281,7 +293,7 @@ def _newest_runs(state: State, node: Node) -> Iterator[Run]:
 def _fine(state: State, node: Node) -> _Found:
     newest = max(_newest_runs(state, node), key=lambda run: place_of_run(state, run))
     last = newest.last
-    if is_streaming(state, newest):
+    if _is_stream(state, newest):
         is_open = outcome(state, newest).ended is None
         at = last_event_time(state, newest)
         return _Found("streaming", "last event" if is_open else "ended", at)

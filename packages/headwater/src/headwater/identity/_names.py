@@ -118,8 +118,8 @@ UNIQUE, OF_HOST, OF_SESSION = range(3)
 def locality(name: DatasetName) -> int:
     """Return where a name is unique.
 
-    A name without an authority is one of a session, such as `flink://`. The hosts of machines,
-    clusters and private networks are reused. A location is the place itself, so it is unique.
+    A name without an authority is one of a session, as are all in `flink://`. The hosts of
+    machines, clusters and private networks are reused. A location is the place itself: unique.
     """
     namespace = name.namespace
     if is_location(name) or UNIQUE_NAMESPACE.fullmatch(namespace):
@@ -129,6 +129,6 @@ def locality(name: DatasetName) -> int:
     _, _, rest = namespace.partition("//")
     authority = rest.partition("/")[0].rpartition("@")[2].partition(",")[0].lower()
     host = _PORT_OF_HOST.sub("", authority)
-    if not host or SESSION_NAME.fullmatch(name.name):
+    if not host or namespace.startswith("flink:") or SESSION_NAME.fullmatch(name.name):
         return OF_SESSION
     return OF_HOST if LOCAL_HOST.fullmatch(host) else UNIQUE

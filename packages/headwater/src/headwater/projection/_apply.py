@@ -16,12 +16,7 @@ from headwater.events import (
     RunEvent,
     source_datasets,
 )
-from headwater.events.facets import (
-    JobDependencies,
-    LifecycleStateChange,
-    Parent,
-    Reference,
-)
+from headwater.events.facets import JobDependencies, LifecycleStateChange, Parent, Reference
 from headwater.identity import DatasetName, canonical_name, symlinks_of
 from headwater.projection._records import (
     INPUT_FACETS,
@@ -46,12 +41,7 @@ from headwater.projection._statements import (
     renamed_sources,
 )
 from headwater.projection.facet_books import Stamp
-from headwater.projection.state import (
-    Declared,
-    Run,
-    RunKey,
-    State,
-)  # fmt: skip
+from headwater.projection.state import Declared, Run, RunKey, State
 
 
 def project(events: Iterable[Logged]) -> State:

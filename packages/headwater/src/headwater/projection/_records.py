@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headwater.events import (
-    Dataset,
-    Facets,
-    JobRef,
-)
+from headwater.events import Dataset, Facets, JobRef
 from headwater.events.assertions import DATASET_FACETS
-from headwater.events.facets import (
-    DbtExposures,
-    JobType,
-)
+from headwater.events.facets import DbtExposures, JobType
 from headwater.identity import DatasetName, symlinks_of
 from headwater.projection.facet_books import Stamp, pack
 from headwater.projection.state import (

@@ -26,12 +26,7 @@ from headwater.events.facets import (
 from headwater.identity import canonical_name, symlinks_of
 from headwater.projection._records import job_record, update_dataset, update_job
 from headwater.projection.facet_books import Stamp, pack
-from headwater.projection.state import (
-    LifecycleChange,
-    RunKey,
-    State,
-    StatedChange,
-)  # fmt: skip
+from headwater.projection.state import LifecycleChange, RunKey, State, StatedChange
 
 
 def add_schemas(state: State, namespace: str, item: Dataset) -> None:
@@ -46,8 +41,8 @@ def add_schemas(state: State, namespace: str, item: Dataset) -> None:
 
 
 def add_table_change(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> None:
-    """Record the change of tables in the SQL text of a completed run that reports no dataset."""
-    is_silent = event.type is EventType.COMPLETE and not (event.inputs or event.outputs)
+    """Record the change of tables in the SQL text of a completed run that reports no output."""
+    is_silent = event.type is EventType.COMPLETE and not event.outputs
     change = change_of(event.job_facets.get("sql", {})) if is_silent else None
     if change is None:
         return
@@ -99,10 +94,17 @@ def derived(item: Dataset, source: Dataset) -> Dataset:
 
 
 def renamed_sources(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> list[Dataset]:
-    """Record the lifecycle changes of a completed run; return the former names of its outputs."""
-    if event.type is not EventType.COMPLETE:
-        return []
-    former = (add_lifecycle(state, item, stamp, run) for item in event.outputs)
+    """Record the lifecycle changes of a run, which count if it completes.
+
+    Return the former names of the outputs of a completed run. Before the end, and for inputs, only
+    removals are recorded: what a run replaces is known when it ends.
+    """
+    is_end, outputs = event.type is EventType.COMPLETE, event.outputs
+    early = (*event.inputs, *(() if is_end else outputs))
+    for item in early:
+        if LifecycleStateChange.parse(item.facets.get(LifecycleStateChange.KEY, {})).removes_data:
+            add_lifecycle(state, item, stamp, run)
+    former = (add_lifecycle(state, item, stamp, run) for item in outputs if is_end)
     return [dataset for dataset in former if dataset is not None]
 
 
