@@ -1,162 +1,198 @@
-"""Measure the CPU time of lineage queries in stores of different sizes.
+"""Measure the CPU time and the size of answers in stores of different sizes.
 
-    .venv/bin/python benchmarks/lineage_scale.py [JOBS ...]
+    .venv/bin/python benchmarks/lineage_scale.py [JOBS ...] [--only TEXT] [--stores FOLDER]
 
-Each store (1000 and 20000 jobs) has pipelines of 25 jobs that share no datasets with each other.
-Every query asks about one dataset. It is sent once after the store was filled, after each of five
-runs of another job of the same pipeline, and again without an event. The event of the pipeline's
-own run arrives after that of the job, so it moves the job's run. Times are CPU milliseconds in the
-process, without HTTP.
+Each store (1,000 and 50,000 jobs) has two days of runs of the pipelines of `scale_events`. A
+process of its own restores it as a server does. Every question is asked first after the start or
+after the questions above it, again without an event, and after events: the median of three runs of
+a task and its pipeline. Times are CPU milliseconds in the process, without HTTP; a question has
+30 CPU-s, and an initial D marks one that needs more (DeadlineError). SQL texts were read in the
+background before. `--stores` keeps the stores.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import json
-import statistics
+import os
+import subprocess
 import sys
+import tempfile
 import time
-import uuid
+from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from headwater.lineage.queries import columns_answer, graph_answer, tree_answer
-from headwater.log import entry_of
-from headwater.plugins.impact.queries import impact_answer
-from headwater.plugins.provenance.queries import provenance_answer
-from headwater.projection import State, project
-from headwater.projection._apply import apply
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-JOBS, WIDTH, COLUMNS, EVENTS = 25, 5, 5, 5
-START = datetime(2026, 11, 1, tzinfo=UTC)
+from benchmarks.scale_events import (
+    DAY,
+    DOMAIN,
+    NAMESPACE,
+    TASKS,
+    WIDTH,
+    events,
+    output,
+    pipeline_event,
+    task_event,
+    tasks_of,
+)
+from headwater import deadline
+from headwater.errors import HeadwaterError
+from headwater.http.routes import encoded
+from headwater.log import EventLog, entry_of
+from headwater.plugins.marquez._graphs import get_lineage
+from headwater.plugins.sql.background import SqlReader
+from headwater.projection.live import Batch, Live
+from headwater.projection.snapshots.state import gc_paused, save
+from headwater.query.registry import ask, find_query, load_queries
 
-
-def dataset(name: str, sources: list[str]) -> dict[str, Any]:
-    """Return a dataset with column lineage from some sources."""
-    columns = [f"c{number}" for number in range(COLUMNS)]
-    facets: dict[str, Any] = {"schema": {"fields": [{"name": c, "type": "int"} for c in columns]}}
-    if sources:
-        facets["columnLineage"] = {
-            "fields": {
-                column: {
-                    "inputFields": [
-                        {"namespace": "bench", "name": source, "field": column}
-                        for source in sources
-                    ]
-                }
-                for column in columns
-            }
-        }
-    return {"namespace": "bench", "name": name, "facets": facets}
-
-
-def run_of(pipeline: int, run: str) -> dict[str, Any]:
-    """Return the run and the job of a pipeline."""
-    return {"run": {"runId": run}, "job": {"namespace": "bench", "name": f"pipeline{pipeline}"}}
+EVENTS, DAYS, SECONDS, BATCH = 3, 2, 30.0, 1_000
+NOON, NEXT_NOON = "2026-09-01T12:00:00Z", "2026-09-02T12:00:00Z"
 
 
-def pipeline_event(pipeline: int, run: str, second: int) -> bytes:
-    """Return the end of a run of a pipeline."""
-    time = (START + timedelta(seconds=second)).isoformat()
-    return json.dumps(
-        {"eventType": "COMPLETE", "eventTime": time, **run_of(pipeline, run)}
-    ).encode()
+def build(path: Path, jobs: int) -> None:
+    """Write the log of a store and the snapshot of its projection."""
+    log = EventLog(str(path))
+    with gc_paused():
+        live = Live(log)
+        batch = []
+        for body in events(jobs, DAYS):
+            batch.append(entry_of(body))
+            if len(batch) == BATCH:
+                live.ingest(Batch(batch))
+                batch = []
+        live.ingest(Batch(batch))
+        with live.reading() as state:
+            save(log, state, live.newest)
+        reader = SqlReader(live)
+        reader.read_all()  # as the server does in the background
+        reader.close()
 
 
-def event(pipeline: int, job: int, run: str, second: int) -> bytes:
-    """Return the end of a run that reads two datasets of a layer and writes one of the next."""
-    layer, place = divmod(job, WIDTH)
-    reads = [f"p{pipeline}.L{layer}_{(place + number) % WIDTH}" for number in range(2)]
-    kind = {"integration": "BENCH", "jobType": "TASK"}
-    body = {
-        "eventType": "COMPLETE",
-        "eventTime": (START + timedelta(seconds=second)).isoformat(),
-        "run": {"runId": str(uuid.uuid4()), "facets": {"parent": run_of(pipeline, run)}},
-        "job": {
-            "namespace": "bench",
-            "name": f"pipeline{pipeline}.job{job}",
-            "facets": {"jobType": kind},
-        },
-        "inputs": [dataset(name, []) for name in reads],
-        "outputs": [dataset(f"p{pipeline}.L{layer + 1}_{place}", reads)],
-    }
-    return json.dumps(body).encode()
+def _inputs(pipeline: int) -> list[str]:
+    return [name for reads, _ in tasks_of(pipeline)[:WIDTH] for name in reads]
 
 
-def joining_event(pipeline: int, number: int, second: int) -> bytes:
-    """Return an event with a symlink that joins a dataset of the first layer with a table."""
-    body = json.loads(event(pipeline, number, f"joining{number}", second))
-    table = {"namespace": "bench", "name": f"p{pipeline}.table{number}", "type": "TABLE"}
-    body["inputs"][0]["facets"]["symlinks"] = {"identifiers": [table]}
-    return json.dumps(body).encode()
+def questions(live: Live, jobs: int) -> dict[str, Callable[[], Any]]:
+    """Return the questions by name; those about a part ask about the middle of the store."""
+    pipelines = jobs // TASKS
+    middle = f"dataset:{NAMESPACE}:{output(pipelines // 2, 2, 1)}"
+    last = (output(number, WIDTH - 1, place) for number in range(DOMAIN) for place in range(WIDTH))
+    readers = Counter(name for number in range(pipelines) for name in _inputs(number))
+    core = f"dataset:{NAMESPACE}:{max(last, key=readers.__getitem__)}"
 
+    def question(name: str, **parameters: Any) -> Callable[[], Any]:
+        return partial(ask, live, find_query(name), parameters)
 
-def queries(state: State, node: str) -> dict[str, Callable[[], object]]:
-    """Return queries about one dataset."""
+    def marquez() -> Any:
+        with live.reading() as state:
+            return get_lineage(state, middle, 20)
+
+    around = {"node": middle, "up": 3, "down": 1}
     return {
-        "graph, 3 up, 1 down": partial(graph_answer, state, node, 3, 1),
-        "graph of pipelines": partial(graph_answer, state, node, 3, 1, "pipeline"),
-        "graph with columns": partial(graph_answer, state, node, 3, 1, columns=True),
-        "tree upstream": partial(tree_answer, state, node),
-        "tree downstream": partial(tree_answer, state, node, "down"),
-        "impact": partial(impact_answer, state, node),
-        "impact of a column": partial(impact_answer, state, node, "c1"),
-        "columns upstream": partial(columns_answer, state, node),
-        "provenance": partial(provenance_answer, state, node),
+        "graph, 3 up and 1 down": question("graph", **around),
+        "graph with columns": question("graph", **around, columns=True),
+        "tree upstream": question("tree", node=middle),
+        "columns upstream": question("columns", node=middle),
+        "provenance": question("provenance", node=middle),
+        "impact": question("impact", node=middle),
+        "impact of a core table": question("impact", node=core),
+        "search": question("search", text=f"p{pipelines // 2}_l2"),
+        "page of 25 jobs": question("jobs", limit=25),
+        "page of 25 late jobs": question("jobs", limit=25, state_="late"),
+        "page of 25 datasets": question("datasets", limit=25, sort="written"),
+        "health": question("health"),
+        "findings": question("findings", limit=100),
+        "problems": question("problems", limit=25),
+        "completeness": question("completeness"),
+        "v1 lineage, depth 20": marquez,
+        "difference of a day": question("diff", from_=NOON, to=NEXT_NOON),
+        "graph as of a past": question("graph", **around, as_of=NOON),
     }
 
 
-def cpu(ask: Callable[[], object]) -> float:
-    """Return the CPU milliseconds of a call."""
+class Cost(NamedTuple):
+    """The CPU milliseconds of an answer, its size in bytes, and why there is none."""
+
+    milliseconds: float
+    size: int
+    error: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.error[:1]}{self.milliseconds:,.1f}"
+
+
+def cost(question: Callable[[], Any]) -> Cost:
+    """Return the cost of an answer."""
+    before, size, failure = time.process_time(), 0, ""
+    deadline.start(SECONDS, time.process_time)
+    try:
+        size = len(encoded(question()))
+    except HeadwaterError as error:
+        failure = type(error).__name__
+    return Cost((time.process_time() - before) * 1000, size, failure)
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def resident() -> str:
+    """Return the resident memory of the process in megabytes."""
+    with open("/proc/self/statm") as file:
+        return f"{int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6:,.0f} MB"
+
+
+def measure(path: Path, jobs: int, only: str) -> None:
+    """Print a line for each question."""
+    load_queries()
     before = time.process_time()
-    ask()
-    return (time.process_time() - before) * 1000
-
-
-def measure(jobs: int) -> dict[str, tuple[float, float, float]]:
-    """Return each query's first time, the median after an event, and the repeated time."""
-    count = jobs // JOBS
-    state = project(
-        entry_of(event(pipeline, job, f"run{pipeline}", pipeline)).event
-        for pipeline in range(count)
-        for job in range(JOBS)
-    )
+    live = Live(EventLog(str(path)), clock=lambda: 1_788_400_000.0)  # the evening of the second day
+    SqlReader(live).load()
     gc.collect()
     gc.freeze()  # as the server does
-    middle, second, found = count // 2, jobs, {}
-    by_name = queries(state, f"dataset:bench:p{middle}.L2_1")
-    for name, ask in by_name.items():
-        first, after = cpu(ask), []
+    started = time.process_time() - before
+    _print(f"{jobs:,} jobs: start {started:.1f} CPU-s, {resident()}")
+    _print(f"{'CPU-ms':24} {'first':>12} {'again':>12} {'after':>12} {'bytes':>12} {'memory':>9}")
+    pipeline, number = jobs // TASKS // 2, 0
+    for name, question in questions(live, jobs).items():
+        if only not in name:
+            continue
+        first, again, after = cost(question), cost(question), []
         for _ in range(EVENTS):
-            second += 1
-            run = str(uuid.uuid4())
-            for body in (event(middle, 7, run, second), pipeline_event(middle, run, second)):
-                apply(state, entry_of(body).event)
-            after.append(cpu(ask))
-        found[name] = first, statistics.median(after), cpu(ask)
-    ask = by_name["graph, 3 up, 1 down"]
-    first, after = cpu(ask), []
-    for number in range(EVENTS):
-        second += 1
-        apply(state, entry_of(joining_event(middle, number, second)).event)
-        after.append(cpu(ask))
-    found["graph, names joined"] = first, statistics.median(after), cpu(ask)
-    return found
+            number += 1
+            run, second = f"later{number}{name}", DAYS * DAY + number
+            task = task_event(pipeline, 7, run, second, tasks_of(pipeline))
+            live.ingest(Batch([entry_of(task), entry_of(pipeline_event(pipeline, run, second))]))
+            after.append(cost(question))
+        shown = " ".join(f"{cell!s:>12}" for cell in (first, again, sorted(after)[EVENTS // 2]))
+        _print(f"{name:24} {shown} {first.size:12,} {resident():>9}")
 
 
 def main() -> None:
-    """Print the times of every query in every store."""
+    """Build and measure every store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("jobs", type=int, nargs="*", default=[1000, 20000])
-    stores = {jobs: measure(jobs) for jobs in parser.parse_args().jobs}
-    sys.stdout.write("CPU ms: first, after an event, repeated\n")
-    for name in next(iter(stores.values())):
-        cells = (f"{jobs} jobs: {' '.join(f'{t:8.1f}' for t in found[name])}"
-                 for jobs, found in stores.items())  # fmt: skip
-        sys.stdout.write(f"{name:20} {' | '.join(cells)}\n")
+    parser.add_argument("jobs", type=int, nargs="*", default=[1_000, 50_000])
+    parser.add_argument("--only", default="", help="only the questions with this text")
+    parser.add_argument("--stores", type=Path, help="a folder for the stores")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.stores or Path(temporary)
+        for jobs in given.jobs:
+            path = folder / f"{jobs}.db"
+            if given.child:
+                measure(path, jobs, given.only)
+                continue
+            if not path.exists():
+                build(path, jobs)
+            command = [sys.executable, __file__, str(jobs), "--only", given.only]
+            subprocess.run([*command, "--stores", str(folder), "--child"], check=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -13,14 +14,17 @@ from hypothesis import strategies as st
 
 from headwater import deadline
 from headwater.errors import DeadlineError
-from headwater.events import Logged
+from headwater.events import Logged, parse_columns
+from headwater.identity import canonical_name
 from headwater.log import entry_of, make_alias
-from headwater.plugins.search import _columns, _index
+from headwater.plugins.search import _columns, _index, background
 from headwater.plugins.search._search import search
 from headwater.plugins.search.listing import datasets_named, jobs_named
 from headwater.plugins.search.queries import search_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
+from headwater.projection.facet_books import FacetBook, Stamp
+from headwater.projection.live import Batch, Live
 
 _TEXTS = (
     *("t", "a", "ta", "l2", "Fa", "fare", "FARE", "fa-re", 'say "hi"', "straße", "STRASSE", "\0"),
@@ -181,3 +185,37 @@ def test_search_counts_the_sql_texts_that_it_has_not_read(
     answer = search_answer(state, "gross", may_read_sql=False)
     names = [hit["name"] for hit in answer["items"]]
     assert (names, answer["unreadTexts"]) == (["shop.public.orders"], 0)
+
+
+def test_background_worker_completes_the_index_in_steps(
+    build: Any, live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks, steps = itertools.count(), 1
+    short = SimpleNamespace(start=lambda _: deadline.start(4, lambda: float(next(ticks))))
+    monkeypatch.setattr(background, "deadline", short)
+    bodies = [build.run("COMPLETE", f"r{n}", f"job{n}", "08:00:00") for n in range(9)]
+    live.ingest(Batch([build.entry(body) for body in bodies]))
+    indexer = background.Indexer(live)
+    while indexer.step():
+        steps += 1
+    with live.reading() as state:
+        index = _index.current_index(state)
+        assert index is not None
+        assert (steps > 2, len(index.candidates(["job"]))) == (True, 9)
+
+
+_NAME = st.sampled_from(("a", "b", "", None, 1))
+_ITEM = st.fixed_dictionaries({}, optional=dict.fromkeys(("namespace", "name", "field"), _NAME))
+_INPUTS = st.one_of(st.none(), st.just("a"), st.lists(st.one_of(_ITEM, st.just("a")), max_size=3))
+_FIELD = st.one_of(st.none(), st.fixed_dictionaries({}, optional={"inputFields": _INPUTS}))
+_FIELDS = st.one_of(st.none(), st.dictionaries(st.sampled_from("abc"), _FIELD))
+
+
+@given(facet=st.fixed_dictionaries({}, optional={"fields": _FIELDS, "dataset": _INPUTS}))
+def test_index_reads_the_names_of_column_lineage_that_queries_read(facet: dict[str, Any]) -> None:
+    book, whole = FacetBook(), parse_columns(facet)
+    book.put({"columnLineage": facet}, Stamp(0, ""))
+    assert list(_columns.described_columns(book)) == list(whole.columns)
+    assert _columns._sources(book.packed("columnLineage")) == {
+        (canonical_name(link.namespace, link.name), link.field) for link in whole.links
+    }

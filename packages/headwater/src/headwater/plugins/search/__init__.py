@@ -5,4 +5,5 @@ from headwater.plugin import Plugin
 plugin = Plugin(
     commands=["headwater.plugins.search.commands:commands"],
     queries=["headwater.plugins.search.queries"],
+    workers=["headwater.plugins.search.background:workers"],
 )

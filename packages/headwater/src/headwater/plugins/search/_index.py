@@ -139,23 +139,26 @@ class Index:
         return self._words
 
 
-def index_of(state: State, *, is_for_names: bool = False) -> Index | None:
+def current_index(state: State) -> Index | None:
+    """Return the index of a state as of its last update; None if it has none."""
+    return None if state.is_past or not _has_full_text_search() else kept(state, Index)
+
+
+def index_of(state: State, *, is_for_names: bool = False, reads_sql: bool = True) -> Index | None:
     """Return the updated index of a state; None if it has none.
 
     If only names are searched, a scan is cheaper than the first update with SQL texts.
     """
-    if state.is_past or not _has_full_text_search():
+    index = current_index(state)
+    if index is None or (is_for_names and not index.is_complete):
         return None
-    index = kept(state, Index)
-    if is_for_names and not index.is_complete:
-        return None
-    index.update(reads_sql=not is_for_names)
+    index.update(reads_sql=reads_sql and not is_for_names)
     return index
 
 
 def unread_texts(state: State) -> int:
-    """Return the number of jobs whose SQL text was not read yet."""
-    index = index_of(state)
+    """Return the number of jobs whose SQL text the searches of a state did not read yet."""
+    index = index_of(state, reads_sql=False)
     return len(index.columns.unread) if index is not None else 0
 
 

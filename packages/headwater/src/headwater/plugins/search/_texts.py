@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from headwater import deadline
 from headwater.events.facets import Documentation, Schema, Sql, Tags
 from headwater.graph.nodes import Node, facets_of, owners_of
-from headwater.plugins.search._columns import columns_named
+from headwater.plugins.search._columns import columns_named, described_columns
 from headwater.projection import State
 from headwater.runs.summary import newest_run
 
@@ -32,7 +32,7 @@ def texts_of(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int,
     yield from ((3, owner) for owner in owners_of(state, node))
     for book in facets_of(state, node):
         yield from ((1, name) for name in book.parsed(Schema).fields)
-        yield from ((1, name) for name in book.column_lineage().columns)
+        yield from ((1, name) for name in described_columns(book))
         yield from ((2, text) for tag in book.parsed(Tags).tags for text in (tag.key, tag.value))
         if description := book.parsed(Documentation).description:
             yield 4, description

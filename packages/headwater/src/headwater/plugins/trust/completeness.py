@@ -293,6 +293,7 @@ def _columns(
                 bare.add(name)
             if use.dataset_facets.get("columnLineage"):
                 covered.add(name)
+    for run in unit.members if (described | bare) - covered else ():
         covered |= {column.dataset for column in described_by(state, run)}
     return described, covered, bare - described
 
