@@ -241,8 +241,18 @@ def test_lists_of_an_empty_server_are_empty(empty: Look) -> None:
 def test_freshness_shows_when_datasets_are_due_and_what_puts_them_at_risk(look: Look) -> None:
     page = look("/datasets")
     parts = page.get_by_role("group", name="Datasets to show")
-    parts.get_by_role("button", name="Freshness").click()
     rows = _rows(page, "Datasets")
+    parts.get_by_role("button", name="Unused").click()
+    expect(rows.filter(has_text="metrics")).to_contain_text(
+        re.compile("Never.*Unknown.*It was first written", re.DOTALL)
+    )
+    expect(rows.filter(has_text="yellow_taxi_raw")).to_have_count(0)
+    page.get_by_role("button", name=re.compile(r"^Unused \d")).click()
+    expect(rows.filter(has_text="metrics")).to_have_count(0)
+    page.get_by_role("button", name="7 days").click()
+    expect(rows.filter(has_text="metrics")).to_contain_text("Unused")
+    assert axe_finds(page) == []
+    parts.get_by_role("button", name="Freshness").click()
     forecast = rows.filter(has_text="yellow_rides_hourly_forecast")
     expect(forecast).to_contain_text(re.compile(r"1 d.*in \d+ h", re.DOTALL))
     expect(rows.filter(has_text="weather_raw")).to_contain_text("overdue by")

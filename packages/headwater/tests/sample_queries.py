@@ -190,6 +190,7 @@ def _own() -> Asked:
         "/api/v2/map": [{}, {"by": "owner"}, {"path": ["hive"]}],
         "/api/v2/tagged": [{"tag": "pii"}, {"tag": "tier:gold", "status": "derived"}],
         "/api/v2/tags": [{}],
+        "/api/v2/unused": [{}, {"days": 1}],
         "/api/v2/nodes": [{}],
         "/api/v2/edges": [{}, {"kind": "control"}, {"kind": "direct"}],
         "/api/v2/timeline": [

@@ -113,6 +113,8 @@ def small(live: Live, build: Any) -> Live:
         ("find", {"text": "report"}, "found"),
         ("find", {"text": "qqqqqq"}, "unknown"),
         ("problems", {"node": "lone"}, "not_reported"),
+        ("unused", {"days": 1}, "found"),
+        ("unused", {"text": "raw"}, "none"),
     ],
 )
 def test_status_distinguishes_unknown_from_none(
@@ -315,7 +317,7 @@ def _stdio(*options: str, **environ: str) -> Any:
 
 async def _every_tool(client: Client) -> dict[str, Any]:
     table = "yellow_taxi_raw"
-    calls = {
+    calls: dict[str, dict[str, Any]] = {
         "find": {"text": "taxi"},
         "upstream": {"node": _FORECAST},
         "downstream": {"node": table},
@@ -327,6 +329,7 @@ async def _every_tool(client: Client) -> dict[str, Any]:
         "incident": {"subject": "yellow_taxi_staging"},
         "version": {"version": "yellow_taxi_raw@164844157383115814"},
         "problems": {},
+        "unused": {"days": 2},
     }
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert listed.keys() == calls.keys()

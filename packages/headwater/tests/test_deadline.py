@@ -45,6 +45,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "timeline": [{"node": f"dataset:db:d{_COUNT}", "up": 100}, {"node": "dataset:db:hub"}],
     "tags": [{}, {"node": f"dataset:db:d{_COUNT}"}],
     "tagged": [{"tag": "pii"}],
+    "unused": [{}, {"days": 1}],
     "edges": [{}, {"level": "pipeline"}, {"kind": "control"}],
     "nodes": [{}],
     "diff": [{}],

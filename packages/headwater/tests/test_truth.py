@@ -233,6 +233,21 @@ def test_gates_refuse_exactly_what_contains_a_recalled_version(case: Case, tmp_p
         server.live.log.close()
 
 
+@pytest.mark.parametrize(
+    "case",
+    [case for case in _CASES if case.truth.unused is not None],
+    ids=lambda case: case.name,
+    indirect=True,
+    scope="module",
+)
+def test_unused_datasets_are_exactly_the_true_ones(case: Case, server: Server) -> None:
+    items = server.ask("unused", limit=1_000)["items"]
+    found = {item["name"]: sorted(reason["kind"] for reason in item["reasons"]) for item in items}
+    assert found == case.truth.unused
+    for item in items:
+        assert item["verdict"] == ("unknown" if item["reasons"] else "unused")
+
+
 def test_names_that_are_no_datasets_are_absent(case: Case, server: Server) -> None:
     names = {item["name"] for item in server.ask("datasets", limit=1_000)["items"]}
     assert not names & set(case.truth.absent)

@@ -146,6 +146,9 @@ class Truth(Strict):
     """By `dataset@version`: the datasets that a gate refuses if it is recalled."""
     incidents: dict[str, IncidentTruth] = {}
     """By subject: a dataset with a failed check, or `dataset@version`."""
+    unused: dict[str, list[str]] | None = None
+    """All datasets that were written and not read for 30 days, each with the kinds of reasons why
+    a reader may be unknown; none if it is unused."""
     verdicts: Verdicts = Verdicts()
     known_wrong: dict[Literal["edges", "trees", "columns", "verdicts"], str] = {}
     """Statements that headwater still gets wrong, by test, each with the reason."""

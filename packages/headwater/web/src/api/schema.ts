@@ -1316,6 +1316,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/unused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    days?: number;
+                    knownAt?: string | null;
+                    limit?: number;
+                    namespace?: string | null;
+                    owner?: string | null;
+                    platform?: string | null;
+                    reverse?: boolean;
+                    sort?: "cost" | "name" | "read";
+                    state?: ("failed" | "failed_checks" | "blocked" | "late" | "unknown" | "healthy" | "streaming" | "ad_hoc") | null;
+                    tag?: string | null;
+                    text?: string | null;
+                    type?: string | null;
+                    verdict?: ("unused" | "unknown") | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UnusedAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/version": {
         parameters: {
             query?: never;
@@ -1824,6 +1874,11 @@ export interface components {
             inputs: string[];
             job: string;
             outputs: string[];
+        };
+        LastRead: {
+            at: string;
+            job: components["schemas"]["Name"];
+            runId: string;
         };
         LatenessAnswer: {
             dueAt: string | null;
@@ -2490,6 +2545,47 @@ export interface components {
             namespace: string;
             /** @enum {string} */
             type: "job" | "dataset";
+        };
+        UnknownReason: {
+            jobs: components["schemas"]["Name"][];
+            /** @enum {string} */
+            kind: "new" | "short_log" | "deleted" | "no_reports" | "reader_silent" | "reader_incomplete" | "declared" | "view" | "folder" | "sql_text" | "no_inputs" | "no_datasets";
+            message: string;
+        };
+        UnusedAnswer: {
+            counts: components["schemas"]["UnusedCounts"];
+            facets: components["schemas"]["Facets"];
+            items: components["schemas"]["UnusedDataset"][];
+            next: string | null;
+            runTimeMs: number;
+            since: string | null;
+            total: number;
+        };
+        UnusedCounts: {
+            unknown: number;
+            unused: number;
+        };
+        UnusedDataset: {
+            health: components["schemas"]["NodeHealth"];
+            id: string;
+            jobOwners: string[];
+            kind: string;
+            lastRead: components["schemas"]["LastRead"] | null;
+            name: string;
+            namespace: string;
+            owners: string[];
+            platform: string | null;
+            reasons: components["schemas"]["UnknownReason"][];
+            removal: components["schemas"]["Removal"] | null;
+            runCount: number;
+            runTimeMs: number;
+            tags: string[];
+            /** @enum {string} */
+            type: "job" | "dataset";
+            /** @enum {string} */
+            verdict: "unused" | "unknown";
+            writers: components["schemas"]["Name"][];
+            writtenAt: string | null;
         };
         UsedVersions: {
             /** @enum {string} */

@@ -39,7 +39,7 @@ export const BROWSE = {
   /** Texts of the freshness of datasets. */
   fresh: {
     label: "Datasets to show",
-    parts: { list: "List", scheduled: "Freshness", day: "Next 24 hours", risk: "At risk", late: "Late", unscheduled: "No schedule", sources: "Sources" },
+    parts: { list: "List", unused: "Unused", scheduled: "Freshness", day: "Next 24 hours", risk: "At risk", late: "Late", unscheduled: "No schedule", sources: "Sources" },
     about: {
       scheduled: "Datasets that are written regularly, by due time.",
       day: "Datasets that are due within 24 hours or overdue, with the failures upstream.",
@@ -55,6 +55,20 @@ export const BROWSE = {
     failed: "failed",
     failedChecks: "failed its checks",
     unknown: "unknown",
+  },
+  /** Texts of the unused datasets. */
+  unused: {
+    days: "Not read for",
+    day: (days: number) => (days === 365 ? "1 year" : `${days} days`),
+    label: "Verdict",
+    verdicts: { unused: "Unused", unknown: "Unknown" },
+    about: "Datasets that jobs write, without a reported read in this time. The verdict is “Unknown” if a reader may not report.",
+    none: "No dataset that jobs write is without a read in this time.",
+    columns: { name: "Dataset", cost: "Run time", read: "Last read", owner: "Owner", verdict: "Verdict" },
+    runs: (count: string) => `in ${count} runs`,
+    total: (time: string) => `Run time of their writers: ${time}`,
+    never: "Never",
+    reason: (message: string, jobs: readonly string[]) => (jobs.length === 0 ? message : `${message}: ${jobs.slice(0, 3).join(", ")}${jobs.length > 3 ? " and more" : ""}`),
   },
   /** Texts of the columns with a tag. */
   tagged: {
@@ -83,6 +97,10 @@ export const BROWSE = {
     "-name": "Name, Z to A",
     written: "Last written",
     "-written": "Oldest write",
+    cost: "Longest run time",
+    "-cost": "Shortest run time",
+    read: "Oldest read",
+    "-read": "Newest read",
     due: "Due first",
     "-due": "Due last",
     started: "Newest run",

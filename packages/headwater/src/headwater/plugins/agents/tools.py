@@ -28,6 +28,7 @@ from headwater.plugins.agents._reply import (
 )
 from headwater.plugins.agents._report import Report
 from headwater.plugins.agents._tool import Level, Node, Text, Time, Tool
+from headwater.plugins.agents._unused import Unused
 from headwater.plugins.agents._versions import Incident, Version
 from headwater.query.models import Json
 from headwater.text import unread_sql
@@ -229,7 +230,7 @@ TOOLS: Mapping[str, type[Tool]] = {
     tool.name: tool
     for tool in (
         *(Find, Upstream, Downstream, Columns, Path, Why, Compare, Provenance, Version),
-        *(Incident, Problems),
+        *(Incident, Unused, Problems),
     )
 }
 

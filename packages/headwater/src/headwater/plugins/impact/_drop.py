@@ -38,6 +38,11 @@ from headwater.graph.run_edges import derivation
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
 from headwater.identity import DatasetName
+from headwater.lineage.hidden_uses import (
+    jobs_with_table_in_text,
+    readers_of_folders,
+    views_with_star,
+)
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.lineage.statements import producer_of_columns
 from headwater.plugins.impact._dbt_config import (
@@ -45,11 +50,6 @@ from headwater.plugins.impact._dbt_config import (
     jobs_without_options,
     readers_of_unknown_source,
     source_options,
-)
-from headwater.plugins.impact._hidden_uses import (
-    jobs_with_table_in_text,
-    readers_of_folders,
-    views_with_star,
 )
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
@@ -154,7 +154,8 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
     return [
         _reason("unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
                 "read folders that contain the dataset, or parts of it",
-                readers_of_folders(generations, column.dataset)),
+                sorted(f"{ref.name} ({other.name})" for ref, other in
+                       readers_of_folders(generations, column.dataset))),
         _reason("unknown_use", "view", "has a `*` of the dataset, so that the database may refuse"
                 " to drop the column",
                 "have a `*` of the dataset, so that the database may refuse to drop the column",
@@ -163,7 +164,8 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
                 " but did not report that it reads the dataset",
                 "name the dataset and perhaps the column in their SQL texts, but did not report"
                 " that they read the dataset",
-                jobs_with_table_in_text(generations, column)),
+                sorted({ref.name for ref in jobs_with_table_in_text(
+                    generations, column.dataset, column.field)})),
     ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import { changed, cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./
 import { freshnessRows, partIn, Parts, type Part } from "./Freshness";
 import { Listing, PAGE } from "./Listing";
 import { TaggedPage } from "./TaggedPage";
+import { UnusedList } from "./Unused";
 import { datasetRows, groupRows, jobRows, runRows } from "./rows";
 import controls from "../../components/controls.module.css";
 
@@ -35,9 +36,11 @@ function useListParameters() {
   return { params, state, selected, page: { limit: PAGE, cursor: cursorsIn(params).at(-1) ?? null }, text: params.get("name") };
 }
 
-/** The datasets, or their freshness: the parameter `fresh` selects which of them. */
+/** The datasets, their freshness or the unused ones: the parameter `fresh` selects which of them. */
 function Datasets(): ReactNode {
-  const part = partIn(useAddress().searchParams);
+  const params = useAddress().searchParams;
+  const part = partIn(params);
+  if (params.get("fresh") === "unused") return <UnusedList />;
   return part ? <FreshnessBoard part={part} /> : <AllDatasets />;
 }
 

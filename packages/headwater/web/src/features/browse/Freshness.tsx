@@ -26,19 +26,20 @@ export function partIn(params: URLSearchParams): Part | null {
   return PARTS.find((part) => part === params.get("fresh")) ?? null;
 }
 
-/** Buttons that select the list of datasets or a part of the freshness list. */
-export function Parts({ part, counts }: { part: Part | null; counts?: Counts | undefined }): ReactNode {
+/** Buttons that select the list of datasets, a part of the freshness list or the unused datasets. */
+export function Parts({ part, counts }: { part: Part | "unused" | null; counts?: Counts | undefined }): ReactNode {
   const address = useAddress();
+  const isFresh = part !== null && part !== "unused";
   return (
     <>
       <div className={clsx(controls.segments, styles.parts)} role="group" aria-label={FRESH.label}>
-        {[null, ...(part ? PARTS : PARTS.slice(0, 2))].map((choice) => (
-          <button key={choice} type="button" aria-pressed={choice === part} onClick={() => go(changed(address, { fresh: choice, sort: null }))}>
-            {FRESH.parts[choice ?? "list"]} {choice && counts && <span className="muted">{counts[choice].toLocaleString("en")}</span>}
+        {[null, ...(isFresh ? PARTS : PARTS.slice(0, 2)), ...(isFresh ? [] : (["unused"] as const))].map((choice) => (
+          <button key={choice} type="button" aria-pressed={choice === part} onClick={() => go(changed(address, { fresh: choice, sort: null, verdict: null, days: null }))}>
+            {FRESH.parts[choice ?? "list"]} {choice && choice !== "unused" && counts && <span className="muted">{counts[choice].toLocaleString("en")}</span>}
           </button>
         ))}
       </div>
-      {part && <p className="muted">{FRESH.about[part]}</p>}
+      {isFresh && <p className="muted">{FRESH.about[part]}</p>}
     </>
   );
 }

@@ -33,6 +33,8 @@ interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
   order: Order;
   /** `wide`: the last column has a state and a time; `fresh`: the columns of the freshness list. */
   layout?: "wide" | "fresh";
+  /** The text of an empty list without filters. */
+  none?: string | undefined;
   /** Content above the filters. */
   above?: ReactNode;
   /** Return the rows of a page. */
@@ -40,7 +42,7 @@ interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
 }
 
 /** A list with filters, order and pagination. */
-export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, icon, answer, orders, order, layout, above, rows }: Props<Item, Order>): ReactNode {
+export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, icon, answer, orders, order, layout, none, above, rows }: Props<Item, Order>): ReactNode {
   const params = useAddress().searchParams;
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
@@ -60,7 +62,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
               {rows(data.items)}
             </ul>
           ) : (
-            <p className={sheets.line}>{isFiltered ? BROWSE.nothing(list) : BROWSE.none(list)}</p>
+            <p className={sheets.line}>{isFiltered ? BROWSE.nothing(list) : (none ?? BROWSE.none(list))}</p>
           )}
           <Pages answer={data} isCurrent={!isPlaceholderData} />
         </>

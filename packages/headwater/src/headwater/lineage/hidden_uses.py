@@ -8,31 +8,37 @@ subqueries. In PostgreSQL and Redshift, a view depends on all columns of a `*` i
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
 
 from headwater import deadline
-from headwater.events import ONLY_IN_TEXT
+from headwater.events import ONLY_IN_TEXT, JobRef
 from headwater.events.facets import Sql
 from headwater.graph.column_graph import Column, is_text_complete
+from headwater.graph.current import once_an_event
 from headwater.graph.generations import Generations
 from headwater.identity import DatasetName
 from headwater.projection import Run, State
 from headwater.runs.summary import newest_run
 
+_WORD = re.compile(r"\w+")
 _BINDS_STARS = ("postgres://", "redshift://")
 _VIEW = re.compile(r"\bcreate\s+(?:or\s+replace\s+)?(?:materialized\s+)?view\b", re.IGNORECASE)
 
 
-def readers_of_folders(generations: Generations, name: DatasetName) -> list[str]:
-    """Return the jobs that read a folder that contains a dataset, or a file in the dataset."""
+def readers_of_folders(
+    generations: Generations, name: DatasetName
+) -> set[tuple[JobRef, DatasetName]]:
+    """Return the jobs that read a folder that contains a dataset, or a file in it, with this."""
     state = generations.state
     own = state.identity.primary(name)
-    found: set[str] = set()
+    found: set[tuple[JobRef, DatasetName]] = set()
     for other in _around(state, name):
         primary = state.identity.primary(other)
         if primary != own:
-            found |= {f"{ref.name} ({other.name})" for ref in generations.readers(primary)}
-    return sorted(found)
+            found |= {(ref, other) for ref in generations.readers(primary)}
+    return found
 
 
 def _around(state: State, name: DatasetName) -> Iterator[DatasetName]:
@@ -44,30 +50,68 @@ def _around(state: State, name: DatasetName) -> Iterator[DatasetName]:
             folder = alias._replace(name="/".join(parts[:end]) or "/")
             if folder in state.identity:
                 yield folder
-    starts = {alias.namespace: f"{alias.name.rstrip('/')}/" for alias in own}
-    for other in deadline.watched(state.identity) if starts else ():
-        if other.namespace in starts and other.name.startswith(starts[other.namespace]):
-            yield other
+        names, start = _sorted_names(state)[alias.namespace], f"{alias.name.rstrip('/')}/"
+        for place in range(bisect_left(names, start), len(names)):
+            deadline.check()
+            if not names[place].startswith(start):
+                break
+            yield alias._replace(name=names[place])
 
 
-def jobs_with_table_in_text(generations: Generations, column: Column) -> list[str]:
-    """Return the jobs whose SQL text may use a column of a dataset that they did not list.
+@once_an_event
+def _sorted_names(state: State) -> dict[str, list[str]]:
+    """Return the names of all datasets by namespace, sorted."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(state.identity):
+        found[name.namespace].append(name.name)
+    return found
 
-    The text reads from a table of this name and contains the column or a star.
+
+def jobs_with_table_in_text(
+    generations: Generations, name: DatasetName, field: str | None = None
+) -> set[JobRef]:
+    """Return the jobs whose SQL text may use a dataset that they did not list, or its column.
+
+    The text reads from a table of this name; with a column, it contains the column or a star.
     """
     state = generations.state
-    names = {column.dataset, *state.identity.names(column.dataset)}
-    tables = [(name, _read_of(name)) for name in sorted(names) if "/" not in name.name]
-    used = re.compile(rf"\*|(?<!\w){re.escape(column.field)}(?!\w)", re.IGNORECASE)
-    found: set[str] = set()
-    for ref in deadline.watched(list(state.jobs) if tables else []):
-        run = newest_run(state, ref)
-        text = run.code.get(Sql.KEY).get("query") if run is not None else None
-        if run is None or not isinstance(text, str) or not used.search(text):
+    names = sorted({name, *state.identity.names(name)})
+    found: set[JobRef] = set()
+    used = None if field is None else _used(field)
+    for alias in names:
+        if "/" in alias.name:
             continue
-        if any(_may_read(generations, run, name, pattern, text) for name, pattern in tables):
-            found.add(ref.name)
-    return sorted(found)
+        table = alias.name.rpartition(".")[2]
+        word = (_WORD.findall(table.casefold()) or [""])[-1]
+        for ref in _texts_by_word(state).get(word, ()):
+            deadline.check()
+            run, text = _text_of(state, ref)
+            if run is None or (used and not used.search(text)):
+                continue
+            if _may_read(generations, run, alias, _read_of(alias), text):
+                found.add(ref)
+    return found
+
+
+def _used(field: str) -> re.Pattern[str]:
+    return re.compile(rf"\*|(?<!\w){re.escape(field)}(?!\w)", re.IGNORECASE)
+
+
+@once_an_event
+def _texts_by_word(state: State) -> dict[str, list[JobRef]]:
+    """Return the jobs by each word of the SQL text of their newest run, in lower case."""
+    found: dict[str, list[JobRef]] = defaultdict(list)
+    for ref in deadline.watched(list(state.jobs)):
+        for word in set(_WORD.findall(_text_of(state, ref)[1].casefold())):
+            found[word].append(ref)
+    return found
+
+
+def _text_of(state: State, ref: JobRef) -> tuple[Run | None, str]:
+    """Return the newest run of a job with its SQL text; empty if it has none."""
+    run = newest_run(state, ref)
+    text = run.code.get(Sql.KEY).get("query") if run is not None else None
+    return run, text if isinstance(text, str) else ""
 
 
 def views_with_star(generations: Generations, column: Column) -> list[str]:
