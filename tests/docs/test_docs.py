@@ -62,6 +62,7 @@ EXECUTED = {
     "headwater harvest spark-logs": "tests/harvest/test_spark.py",
     "headwater harvest airflow-logs": "tests/harvest/test_airflow.py",
     "headwater harvest dbt": "tests/harvest/test_dbt.py",
+    "headwater harvest marquez": "packages/headwater/tests/test_harvest_marquez.py",
     "headwater harvest glue-job-logs": f"{AWS}/test_harvest_logs.py",
     "headwater harvest mwaa-logs": f"{AWS}/test_harvest_logs.py",
     "headwater harvest glue-tables": f"{AWS}/test_harvest_glue.py",

@@ -8,5 +8,6 @@ plugin = Plugin(
         "spark-logs": "headwater.plugins.harvest._sources:spark_logs",
         "airflow-logs": "headwater.plugins.harvest._sources:airflow_logs",
         "dbt": "headwater.plugins.harvest._sources:dbt",
+        "marquez": "headwater.plugins.harvest._sources:marquez",
     },
 )

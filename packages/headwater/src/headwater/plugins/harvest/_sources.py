@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from headwater.errors import ConfigError, how_to_install
 from headwater.plugins.harvest.harvester import Harvester
 
 Paths = Annotated[list[Path], typer.Argument(help="Files or folders.")]
@@ -60,3 +61,24 @@ def dbt(
         target=target,
         namespace=namespace,
     )
+
+
+def marquez(
+    conninfo: Annotated[
+        str,
+        typer.Argument(
+            metavar="POSTGRESQL_URL", help="Database of Marquez. Pass the password in PGPASSWORD."
+        ),
+    ],
+) -> Harvester:
+    """Import all events that Marquez received from its database.
+
+    Example: headwater harvest marquez postgresql://marquez@localhost/marquez --dry-run
+    """
+    try:
+        from headwater.plugins.harvest._marquez import Marquez
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"harvest marquez: the package {error.name} is missing. {how_to_install('postgresql')}"
+        ) from None
+    return Marquez(conninfo)
