@@ -125,6 +125,7 @@ def _own() -> Asked:
         "/api/v2/keys": [{}],
         "/api/v2/alerts": [{}],
         "/api/v2/aliases": [{}],
+        "/api/v2/aliases/suggested": [{}],
         "/api/v2/runtree": [{"run": run_id(1)}],
         "/api/v2/rejected": [{}],
         "/api/v2/stuck": [{"tail": _STOPPED}],

@@ -18,7 +18,8 @@ from headwater.events import parse_time, to_micros
 from headwater.identity import DatasetName
 from headwater.log import EventLog, make_alias, read_logged
 from headwater.plugins.aliases._service import alias_entry
-from headwater.plugins.aliases.queries import aliases_answer
+from headwater.plugins.aliases.commands import print_suggested
+from headwater.plugins.aliases.queries import aliases_answer, suggested_aliases_answer
 from headwater.plugins.export.queries import export
 from headwater.projection import State, project
 from headwater.projection.live import Batch, Live
@@ -224,3 +225,56 @@ def test_aliases_are_stored_but_are_not_events(log: EventLog) -> None:
     log.append([make_alias(_A, _B, _at("08:00:00"), is_removed=False)])
     assert (list(log.read()), list(log.latest(None, 5))) == ([], [])
     assert [kind for _, kind, _ in log.entries()] == ["alias"]
+
+
+def _orphans(
+    build: Any, written: str, read: str, columns: tuple[str, str], read_at: str = "09:00:00"
+) -> list[Any]:
+    """Return a run that writes a dataset, and one that reads another, with some columns."""
+    load = build.run("COMPLETE", "w", "load", "08:00:00", reads=("file|/in.csv",))
+    report = build.run("COMPLETE", "r", "report", read_at, writes=("db|report",))
+    for event, side, name, names in (
+        (load, "outputs", written, columns[0]),
+        (report, "inputs", read, columns[1]),
+    ):
+        schema = {"fields": [{"name": field, "type": "int"} for field in names]}
+        event[side] = [build.dataset(name, **({"schema": schema} if names else {}))]
+    return [load, report]
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "columns", "score"),
+    [
+        ("pg|shop.orders", "hive://h|orders", ("", ""), 50),
+        ("pg|shop.orders", "hive://h|shop.orders", ("abc", "abc"), 100),
+        ("pg|shop.prod_orders", "pg|shop.orders", ("abc", "abcd"), 78),
+        ("pg|shop.prod_orders", "pg|shop.orders", ("", ""), None),
+        ("pg|shop.orders", "hive://h|orders", ("abc", "xyz"), None),
+        ("s3://b|d/rides_01.csv", "s3://b|d/rides_02.csv", ("abc", "abc"), None),
+        ("pg|shop.orders", "pg|shop.customers", ("", ""), None),
+    ],
+)
+def test_names_that_may_be_one_dataset_are_suggested(
+    written: str, read: str, columns: tuple[str, str], score: int | None, build: Any
+) -> None:
+    items = suggested_aliases_answer(build.state(*_orphans(build, written, read, columns)))["items"]
+    named = [(item["written"]["name"], item["read"]["name"], item["score"]) for item in items]
+    pair = [tuple(name.partition("|")[2] for name in (written, read))]
+    assert named == [] if score is None else named == [(*pair[0], score)]
+    late = _orphans(build, written, read, columns, read_at="07:00:00")
+    assert suggested_aliases_answer(build.state(*late))["items"] == []
+
+
+def test_suggestion_ends_when_the_pair_is_joined(
+    shop: Live, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with shop.reading() as state:
+        answer = suggested_aliases_answer(state)
+    print_suggested(answer)
+    assert "both are called orders" in capsys.readouterr().out
+    (pair,) = answer["items"]
+    assert [job["name"] for job in pair["writers"] + pair["readers"]] == ["job-1", "job-2"]
+    _say(shop, pair["written"]["id"], pair["read"]["id"], "09:00:00")
+    with shop.reading() as state:
+        assert suggested_aliases_answer(state)["items"] == []
+        assert state.identity.primary(DatasetName(*_A)) == DatasetName(*_B)

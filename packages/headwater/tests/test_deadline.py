@@ -57,6 +57,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "search": [{"text": "d1"}, {"text": "dd11"}, {"text": "d1", "facets": True}],
     "newest": [{}],
     "aliases": [{}],
+    "aliases/suggested": [{}],
     "export": [{}],
     "health": [{}],
     "findings": [{}],

@@ -43,6 +43,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "nodes": {},
     "tags": {},
     "tagged": {"tag": "k"},
+    "aliases/suggested": {},
     "unused": {"days": 1},
     "drift": {},
     "taints": {},

@@ -86,9 +86,10 @@ def test_unused_dataset_has_the_cost_of_its_writers_and_its_last_reader(
             ["no_datasets"],
         ),
         (lambda b: _named_in_text(b), ["sql_text"]),
+        (lambda b: _runs(b, "other", 3, reads=("hive://h|t",), writes=("db|o",)), ["other_name"]),
         (lambda b: _dropped(b), None),
     ],
-    ids=["read", "failed", "exposed", "declared", "silent task", "text", "dropped"],
+    ids=["read", "failed", "exposed", "declared", "silent task", "text", "name", "dropped"],
 )
 def test_possible_reader_makes_the_verdict_unknown(
     add: Any, kinds: list[str] | None, build: Any

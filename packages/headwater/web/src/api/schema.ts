@@ -2549,7 +2549,7 @@ export interface components {
         UnknownReason: {
             jobs: components["schemas"]["Name"][];
             /** @enum {string} */
-            kind: "new" | "short_log" | "deleted" | "no_reports" | "reader_silent" | "reader_incomplete" | "declared" | "view" | "folder" | "sql_text" | "no_inputs" | "no_datasets";
+            kind: "new" | "short_log" | "deleted" | "no_reports" | "reader_silent" | "reader_incomplete" | "declared" | "view" | "folder" | "sql_text" | "other_name" | "no_inputs" | "no_datasets";
             message: string;
         };
         UnusedAnswer: {

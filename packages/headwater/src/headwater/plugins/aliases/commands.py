@@ -9,10 +9,10 @@ import typer
 from rich.text import Text
 
 from headwater.console.client import Client, with_client
-from headwater.console.render import dataset_text, print_table
+from headwater.console.render import dataset_text, print_line, print_table
 
 if TYPE_CHECKING:
-    from headwater.plugins.aliases.models import AliasPair
+    from headwater.plugins.aliases.models import AliasPair, SuggestedAlias
     from headwater.query.models import Page
 
 
@@ -30,15 +30,22 @@ def alias(
     list_: Annotated[
         bool, typer.Option("--list", help="List manual aliases and separations.")
     ] = False,
+    suggest: Annotated[
+        bool, typer.Option("--suggest", help="List pairs of names that may be one dataset.")
+    ] = False,
 ) -> None:
     """Join or separate names of datasets.
 
-    Both apply to the whole history.
+    Both apply to the whole history. `--suggest` lists datasets that are written and never read,
+    each with the name under which it may be read, and the evidence.
 
     Example: headwater alias dataset:postgres://db:5432:shop.orders hive.orders
     """
-    if list_ == (one is not None) or (one is None) != (other is None):
-        raise typer.BadParameter("pass two names, or --list")
+    if list_ + suggest + (one is not None) != 1 or (one is None) != (other is None):
+        raise typer.BadParameter("pass two names, --list or --suggest")
+    if suggest:
+        client.print("aliases/suggested", {}, print_suggested)
+        return
     if separate and remove:
         raise typer.BadParameter("pass --separate or --remove, not both")
     if one is not None and other is not None:
@@ -75,6 +82,24 @@ def print_aliases(answer: Page[AliasPair]) -> None:
         for pair in answer["items"]
     )
     print_table(rows, empty="No manual aliases.")
+
+
+def print_suggested(answer: Page[SuggestedAlias]) -> None:
+    """Print one pair of names per line, with its score and the evidence, and how to join it."""
+    rows = [
+        (
+            Text(str(pair["score"]), "yellow", justify="right"),
+            dataset_text(pair["written"]),
+            Text.assemble("= ", dataset_text(pair["read"]), "?"),
+            Text("; ".join(item["message"] for item in pair["evidence"]), "dim"),
+        )
+        for pair in answer["items"]
+    ]
+    print_table(rows, empty="No pair of names that may be one dataset.")
+    if answer["items"]:
+        first = answer["items"][0]
+        ids = f"'{first['written']['id']}' '{first['read']['id']}'"
+        print_line(f"To join the first pair: headwater alias {ids}")
 
 
 commands = typer.Typer()

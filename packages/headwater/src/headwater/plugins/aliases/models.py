@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from headwater.query.models import Answer, Name
+from headwater.lineage.orphans import EvidenceKind
+from headwater.query.models import Answer, DatasetRef, Name
 
 
 class AliasPair(Answer):
@@ -12,3 +13,25 @@ class AliasPair(Answer):
     other: Name
     isSeparate: bool
     since: str | None
+
+
+class NameEvidence(Answer):
+    """A reason why two names may be one dataset."""
+
+    kind: EvidenceKind
+    message: str
+    points: int
+
+
+class SuggestedAlias(Answer):
+    """Two names that may be one dataset: one is written and never read, the other only read."""
+
+    score: int
+    """The sum of the points, at most 100."""
+    written: DatasetRef
+    read: DatasetRef
+    evidence: list[NameEvidence]
+    writers: list[Name]
+    readers: list[Name]
+    otherCount: int
+    """Number of other names that are as likely as `read`."""

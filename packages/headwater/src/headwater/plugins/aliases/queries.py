@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from headwater.events import shown_time
-from headwater.graph.nodes import name_of
-from headwater.plugins.aliases.models import AliasPair
+from headwater.graph.nodes import dataset_ref, name_of
+from headwater.lineage.orphans import Pair, jobs_of, suggested_pairs
+from headwater.plugins.aliases.models import AliasPair, SuggestedAlias
 from headwater.projection import State
 from headwater.query.models import Page
 from headwater.query.pages import cut, paged
@@ -27,3 +28,38 @@ def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) ->
         for one, other in found
     ]
     return paged(joined, more)
+
+
+@query("aliases/suggested", Times.THEN)
+def suggested_aliases_answer(
+    state: State, limit: Limit = 100, cursor: Cursor = None
+) -> Page[SuggestedAlias]:
+    """Return pairs of names that may be one dataset, the most likely first.
+
+    One is written and never read, the other is read and never written. The score is the sum of the
+    points for equal columns, spelling, location and order of time. Nothing is joined until a user
+    joins the pair.
+    """
+    pairs = suggested_pairs(state)
+    about = ("aliases/suggested",)
+    found, more = cut(about, pairs, _place, limit, cursor)
+    return paged([_suggested(state, pair) for pair in found], more)
+
+
+def _place(pair: Pair) -> tuple[int | str, ...]:
+    return 100 - pair.score, *pair.written, *pair.read
+
+
+def _suggested(state: State, pair: Pair) -> SuggestedAlias:
+    return {
+        "score": pair.score,
+        "written": dataset_ref(pair.written),
+        "read": dataset_ref(pair.read),
+        "evidence": [
+            {"kind": item.kind, "message": item.message, "points": item.points}
+            for item in pair.evidence
+        ],
+        "writers": [name_of(ref) for ref in jobs_of(state, [pair.written], is_read=False)],
+        "readers": [name_of(ref) for ref in jobs_of(state, [pair.read], is_read=True)],
+        "otherCount": pair.others,
+    }

@@ -26,6 +26,7 @@ from headwater.graph.nodes import Node, name_of
 from headwater.graph.run_edges import derived_dataset
 from headwater.identity import DatasetName
 from headwater.lineage.hidden_uses import jobs_with_table_in_text, readers_of_folders
+from headwater.lineage.orphans import likely_partner
 from headwater.plugins.unused._reads import Use, Uses, reporter_of, uses_of
 from headwater.plugins.unused.models import ReasonKind, UnknownReason
 from headwater.projection import State, start_of
@@ -107,6 +108,10 @@ class Window:
         }
         yield from _reason("sql_text", texts, "names it in its SQL text and did not list it",
                            "name it in their SQL texts and did not list it")  # fmt: skip
+        if partner := likely_partner(self.state, name):
+            read = partner.read
+            message = f"It may be read under another name: {read.name} in {read.namespace}"
+            yield {"kind": "other_name", "message": message, "jobs": []}
         writing = self._without_inputs.get(name.namespace, set())
         yield from _reason("no_inputs", writing, "wrote to its namespace and reported no inputs",
                            "wrote to its namespace and reported no inputs")  # fmt: skip

@@ -21,6 +21,7 @@ ReasonKind = Literal[
     "view",
     "folder",
     "sql_text",
+    "other_name",
     "no_inputs",
     "no_datasets",
 ]

@@ -1,0 +1,180 @@
+"""Pairs of names that may be one dataset: one is written and never read, the other only read.
+
+A pair is scored by its columns, its spelling, its location and the times of its runs. Names that
+only resemble each other need equal columns. Names with different numbers, such as partitions, and
+pairs that users joined or separated are never suggested.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+from headwater import deadline
+from headwater.datasets.not_run import is_test
+from headwater.datasets.removal import is_gone
+from headwater.events import JobRef
+from headwater.graph.current import generations_of, once_an_event
+from headwater.graph.generations import Generations
+from headwater.graph.nodes import Node, fields_of
+from headwater.identity import DatasetName
+from headwater.projection import State
+from headwater.text import counted
+
+LEAST = 50
+"""Least score of a pair, of 100."""
+_MOST_SHARED = 100  # datasets with one word or one set of columns; more identify nothing
+_PARTS = re.compile(r"[^/.:]+")
+_WORDS = re.compile(r"[a-z]+|\d+")
+_NUMBERS = re.compile(r"\d+")
+_EXTENSION = re.compile(r"\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$")
+
+EvidenceKind = Literal["schema", "spelling", "location", "time"]
+
+
+class Evidence(NamedTuple):
+    """A reason why two names may be one dataset, with its points."""
+
+    kind: EvidenceKind
+    message: str
+    points: int
+
+
+class Pair(NamedTuple):
+    """Two names that may be one dataset."""
+
+    written: DatasetName
+    read: DatasetName
+    evidence: tuple[Evidence, ...]
+    others: int
+    """Number of other names with the same score."""
+
+    @property
+    def score(self) -> int:
+        """The sum of the points, at most 100."""
+        return sum(item.points for item in self.evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Orphan:
+    name: DatasetName
+    title: str
+    """The last part of the name, in lower case and without an extension."""
+    above: tuple[str, ...]
+    """The other parts of the name, the last one first."""
+    columns: frozenset[str]
+    first: float
+    last: float
+
+    @property
+    def keys(self) -> Iterator[object]:
+        """The keys that a partner shares one of."""
+        yield from set(_WORDS.findall(self.title))
+        if len(self.columns) > 1:
+            yield self.columns
+
+
+@once_an_event
+def suggested_pairs(state: State) -> list[Pair]:
+    """Return the most likely partner of each dataset that is written and never read."""
+    generations = generations_of(state)
+    found = []
+    for name in deadline.watched(sorted(set(state.identity))):
+        if not _readers(generations, name) and (pair := likely_partner(state, name)):
+            found.append(pair)
+    return found
+
+
+def likely_partner(state: State, name: DatasetName) -> Pair | None:
+    """Return a written dataset with the most likely name under which only reads are reported."""
+    generations = generations_of(state)
+    if not (writers := generations.writers(name)) or is_gone(state, name):
+        return None
+    orphan, by_key = _orphan(generations, name, writers), _only_read(state)
+    lists = (by_key.get(key, []) for key in orphan.keys)
+    partners = {p.name: p for part in lists if len(part) <= _MOST_SHARED for p in part}
+    pairs = [
+        Pair(name, partner.name, evidence, 0)
+        for partner in deadline.watched(partners.values())
+        if not state.identity.is_stated(name, partner.name)
+        for evidence in (tuple(_evidence(orphan, partner)),)
+    ]
+    best = max(pairs, key=lambda pair: (pair.score, pair.read), default=None)
+    if best is None or best.score < LEAST:
+        return None
+    return best._replace(others=sum(pair.score == best.score for pair in pairs) - 1)
+
+
+@once_an_event
+def _only_read(state: State) -> dict[object, list[_Orphan]]:
+    """Return the datasets that are only read, by the keys that a partner shares one of."""
+    generations = generations_of(state)
+    by_key: dict[object, list[_Orphan]] = defaultdict(list)
+    for name in deadline.watched(sorted(set(state.identity))):
+        readers = _readers(generations, name)
+        if readers and not generations.writers(name) and not is_gone(state, name):
+            orphan = _orphan(generations, name, readers)
+            for key in orphan.keys:
+                by_key[key].append(orphan)
+    return by_key
+
+
+def _readers(generations: Generations, name: DatasetName) -> list[JobRef]:
+    return [ref for ref in generations.readers(name) if not is_test(generations.state, ref)]
+
+
+def _orphan(generations: Generations, name: DatasetName, users: list[JobRef]) -> _Orphan:
+    *above, title = _PARTS.findall(_EXTENSION.sub("", name.name.lower())) or [name.name.lower()]
+    spans = [
+        times(generation, name)
+        for ref in users
+        for generation in generations.derived(ref, "generations", list)
+        if generation.runs
+        for is_read in (name in generation.edges.reads,)
+        if is_read or name in generation.edges.writes
+        for times in (generations.times.of_reads if is_read else generations.times.of_writes,)
+    ]
+    return _Orphan(
+        name,
+        title,
+        tuple(reversed(above)),
+        frozenset(field.lower() for field in fields_of(generations.state, Node.of_dataset(name))),
+        min((span.start for span in spans), default=0),
+        max((span.end for span in spans), default=0),
+    )
+
+
+def _evidence(written: _Orphan, read: _Orphan) -> Iterator[Evidence]:
+    """Yield the evidence that two names are one dataset; none if they are not."""
+    if _NUMBERS.findall(written.title) != _NUMBERS.findall(read.title) or read.last < written.first:
+        return
+    if written.columns and read.columns:
+        common = written.columns & read.columns
+        share = len(common) / len(written.columns | read.columns)
+        if share < 0.5:
+            return
+        message = f"{len(common)} of {counted(len(written.columns | read.columns), 'column')} equal"
+        yield Evidence("schema", message, round(40 * share))
+    ratio = SequenceMatcher(None, written.title, read.title).ratio()
+    if written.title == read.title:
+        yield Evidence("spelling", f"both are called {written.title}", 40)
+    elif ratio >= 0.5 and written.columns and read.columns:  # else, too little
+        message = f"{written.title} is similar to {read.title}"
+        yield Evidence("spelling", message, round(40 * ratio))
+    if written.name.namespace == read.name.namespace:
+        yield Evidence("location", "in one namespace", 10)
+    elif written.above and written.above[:1] == read.above[:1]:
+        yield Evidence("location", f"both in {written.above[0]}", 10)
+    if written.first and read.first >= written.first:
+        yield Evidence("time", "all reads follow the first write", 10)
+
+
+def jobs_of(state: State, names: Iterable[DatasetName], *, is_read: bool) -> list[JobRef]:
+    """Return the jobs that read, or write, some datasets."""
+    generations = generations_of(state)
+    users = generations.readers if is_read else generations.writers
+    return sorted({ref for name in names for ref in users(name) if ref.namespace})
