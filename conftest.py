@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -60,9 +61,21 @@ def _marks(module: Path) -> set[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In `--fast`, fail the tests that start a slow program, because they lack a mark."""
+    """In `--fast`, fail the tests that start a slow program, because they lack a mark.
+
+    Pause garbage collection until the tests are collected, which takes a third less time.
+    """
+    gc.disable()
     if config.option.markexpr.startswith("not ("):
         sys.addaudithook(_check_program)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Resume garbage collection, without the modules and thousands of tests that stay anyway."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def _check_program(event: str, arguments: tuple[Any, ...]) -> None:
