@@ -1,9 +1,11 @@
-"""LineageQA: 100 questions about lineage with known answers, scored without a model.
+"""LineageQA: questions about lineage with known answers, scored without a model.
 
 Each question of lineage_qa.yaml gives the calls of headwater's tools for agents. The benchmark
-makes them and compares the last answer with the expected one. Tokens are characters / 4.
+makes them and compares the last answer with the expected one. The part `truth` asks, about each
+case of the truth suite, what datasets are computed from and which columns are safe to drop. Tokens
+are characters / 4.
 
-Usage: python benchmarks/lineage_qa.py [--failed]
+Usage: python -m benchmarks.lineage_qa [--failed]
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ import json
 import lzma
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,18 +26,22 @@ from typing import Any
 
 import yaml
 
-from headwater.log import EventLog, entry_of
+from headwater.graph.nodes import Node, node_id
+from headwater.log import Entry, EventLog, entry_of
 from headwater.plugins.agents._reply import Context
 from headwater.plugins.agents.tools import call
 from headwater.projection.live import Batch, Live
+from headwater.query.models import Json
 from headwater.query.registry import ask, load_queries
 from headwater.server.sample import PRESENT
+from packages.headwater.tests.truth.cases import Case, cases
 
 _ROOT = Path(__file__).parent.parent
 _PACKAGE = _ROOT / "packages" / "headwater"
 _SHARED = _ROOT.parent / "shared" / "data" / "openlineage-events"
 _QUESTIONS = Path(__file__).with_suffix(".yaml")
 _CHARACTERS_PER_TOKEN = 4
+_UNKNOWN = {"unknown", "not_reported"}
 _LATER = 3_600
 """The questions are asked so many seconds after the newest event, or at the sample's present."""
 _FILES = {
@@ -42,7 +50,7 @@ _FILES = {
     "databricks": _SHARED / "handmade/entropy-data+openlineage-visualizer/public__test-events.json",
     "metaflow": _SHARED / "this-stack" / "metaflow219-spike-ok2.jsonl",
 }
-OWN_PARTS = ("sample", "pipeline")
+OWN_PARTS = ("sample", "pipeline", "truth")
 """The parts whose events are in this repository."""
 
 
@@ -54,6 +62,8 @@ class Score:
     ask: str
     calls: int
     characters: tuple[int, ...]
+    is_unknown: bool
+    """True if the right answer is that it is not reported, not known, or known in part."""
     problem: str
     """Empty if the answer is as expected."""
 
@@ -63,29 +73,89 @@ class Score:
         return [size / _CHARACTERS_PER_TOKEN for size in self.characters]
 
 
+TRUTH = "truth"
+"""The part with the questions about the truth suite."""
+_DATASETS = 3
+"""Datasets of a case about which the part asks."""
+
+
 def scores(parts: Iterable[str]) -> Iterator[Score]:
     """Yield the scores of the questions of some parts."""
     questions = yaml.safe_load(_QUESTIONS.read_text())
     for part in parts:
-        with tempfile.TemporaryDirectory() as folder:
-            log = EventLog(f"sqlite:///{folder}/log.db")
-            entries = [entry_of(raw) for raw in _events(_FILES[part])]
-            newest = max(entry.event.time for entry in entries) / 1e6
-            now = max(PRESENT.timestamp(), newest + _LATER)
-            live = Live(log, clock=partial(float, now))
-            live.ingest(Batch(entries))
-            context = Context(
-                lambda name, params, live=live: ask(live, load_queries()[name], params),  # type: ignore[misc]
-                "http://localhost:9002",
-            )
+        if part == TRUTH:
+            yield from (score for case in cases() for score in _scores_of_case(case))
+            continue
+        entries = [entry_of(raw) for raw in _events(_FILES[part])]
+        newest = max(entry.event.time for entry in entries) / 1e6
+        with _answering(entries, max(PRESENT.timestamp(), newest + _LATER)) as (_, context):
             for question in questions[part]:
                 yield _score(part, question, context)
-            log.close()
+
+
+def _scores_of_case(case: Case) -> Iterator[Score]:
+    """Yield the scores of the questions about a case, except those that are known to be wrong."""
+    entries = [entry_of(json.dumps(event).encode()) for event in case.events]
+    truth = case.truth
+    with _answering(entries, truth.now.timestamp()) as (live, context):
+        ids = _ids_by_name(live)
+        if not truth.known_wrong.keys() & {"edges", "trees"}:
+            for name in case.datasets[:_DATASETS]:
+                sources = case.reachable(name, "upstream")
+                if name in ids and name not in _feeding_themselves(case):
+                    found = {"upstream": sorted(sources)} if sources else {"status": "not_reported"}
+                    call_ = {"upstream": {"node": ids[name], "depth": 100}}
+                    ask_ = f"What is {name} computed from?"
+                    yield _score(TRUTH, _question(ask_, call_, found), context)
+        if "verdicts" not in truth.known_wrong:
+            for column, verdict in truth.verdicts.drop.items():
+                name, _, field = column.rpartition(".")
+                if name in ids:
+                    call_ = {"downstream": {"node": ids[name], "column": field}}
+                    ask_ = f"Is {column} safe to drop?"
+                    yield _score(TRUTH, _question(ask_, call_, {"drop": verdict}), context)
+
+
+def _feeding_themselves(case: Case) -> set[str]:
+    """Return the datasets that a job reads and writes, which are upstream of themselves."""
+    edges = case.edges("task")
+    return {name for job, way, name in edges if (job, _OTHER[way], name) in edges}
+
+
+_OTHER = {"reads": "writes", "writes": "reads"}
+
+
+def _question(text: str, call_: Json, expected: Json) -> Json:
+    return {"ask": text, "calls": [call_], "expect": expected}
+
+
+def _ids_by_name(live: Live) -> dict[str, str]:
+    """Return the ids of the datasets by all of their names, if a name has one id."""
+    found: dict[str, set[str]] = defaultdict(set)
+    with live.reading() as state:
+        for name in state.identity:
+            found[name.name].add(node_id(Node.of_dataset(state.identity.primary(name))))
+    return {name: next(iter(ids)) for name, ids in found.items() if len(ids) == 1}
+
+
+@contextmanager
+def _answering(entries: list[Entry], now: float) -> Iterator[tuple[Live, Context]]:
+    """Yield a log with some events at a time, and the context of tools that ask it."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = EventLog(f"sqlite:///{folder}/log.db")
+        live = Live(log, clock=partial(float, now))
+        live.ingest(Batch(entries))
+
+        def answer(name: str, parameters: Mapping[str, Any]) -> Any:
+            return ask(live, load_queries()[name], parameters)
+
+        yield live, Context(answer, "http://localhost:9002")
+        log.close()
 
 
 def available_parts() -> tuple[str, ...]:
     """Return the parts whose events exist on this machine."""
-    return tuple(part for part, path in _FILES.items() if path.exists())
+    return (*(part for part, path in _FILES.items() if path.exists()), TRUTH)
 
 
 def _events(path: Path) -> list[bytes]:
@@ -112,7 +182,9 @@ def _score(part: str, question: Mapping[str, Any], context: Context) -> Score:
         answer = json.loads(text)
         sizes.append(len(text))
     problem = "; ".join(_problems(answer, text, question["expect"]))
-    return Score(part, question["ask"], len(sizes), tuple(sizes), problem)
+    expected = {*map(str, question["expect"].values())}
+    is_unknown = not expected.isdisjoint(_UNKNOWN)
+    return Score(part, question["ask"], len(sizes), tuple(sizes), is_unknown, problem)
 
 
 def _first_id(answer: Mapping[str, Any]) -> str:
@@ -144,7 +216,7 @@ def _label(item: Any) -> str:
 def _are_same(found: list[str], expected: list[str]) -> bool:
     """Return True if each expected end of an id is that of one found, and none is left."""
     left = list(found)
-    for end in expected:
+    for end in sorted(expected, key=len, reverse=True):  # the ends of longer names are names too
         match = next(
             (text for text in left if text.endswith((f":{end}", f"/{end}", f".{end}"))), None
         )

@@ -27,7 +27,9 @@ def benchmark() -> ModuleType:
 
 def test_every_question_is_answered_in_one_short_call(benchmark: ModuleType) -> None:
     scores = list(benchmark.scores(benchmark.OWN_PARTS))
-    assert len(scores) == 85
+    assert len(scores) >= 300
+    unknown = [score for score in scores if score.is_unknown]
+    assert len(unknown) >= 60
     assert [(score.ask, score.problem) for score in scores if score.problem] == []
     assert median(score.calls for score in scores) == 1
     assert max(size for score in scores for size in score.tokens) <= _MOST_TOKENS
