@@ -79,6 +79,8 @@ def small(live: Live, build: Any) -> Live:
         build.run("COMPLETE", "r3", "lone", "09:00:00"),
         build.run("COMPLETE", "r4", "dump", "09:00:00", writes=("db|dumped",)),
         build.run("COMPLETE", "r5", "a.twin", "09:00:00", reads=("db|x.twin",)),
+        build.run("COMPLETE", "r6", "put", "09:00:00", reads=("db|x",), writes=("s3://b|in/part",)),
+        build.run("COMPLETE", "r7", "scan", "09:00:00", reads=("s3://b|in",)),
     ]
     live.ingest(Batch([build.entry(event) for event in events]))
     return live
@@ -96,6 +98,7 @@ def small(live: Live, build: Any) -> Live:
         ("downstream", {"node": "raw"}, "found"),
         ("downstream", {"node": "end"}, "none"),
         ("downstream", {"node": "lone"}, "not_reported"),
+        ("downstream", {"node": "in/part"}, "not_reported"),
         ("columns", {"node": "end"}, "not_reported"),
         ("columns", {"node": "end", "column": "missing"}, "unknown"),
         ("path", {"start": "raw", "end": "end"}, "found"),

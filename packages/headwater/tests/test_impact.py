@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import NotFoundError
+from headwater.plugins.impact.printing import print_impact
 from headwater.plugins.impact.queries import impact_answer, path_answer
 from headwater.projection import State
 
@@ -44,6 +45,36 @@ def test_impact_lists_downstream_nodes_nearest_first_with_owners(
     assert (near["name"], near["run"]["state"]) == ("sum", "COMPLETED")
     assert impact_answer(state, "page")["affected"] == []
     assert _ways(impact_answer(state, "job:demo:report")) == [(1, "page", ["ann"])]
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "named"),
+    [
+        ("s3://b|raw/day=1/a.parquet", "s3://b|raw", ["read (raw)"]),
+        ("s3://b|raw", "s3://b|raw/day=1/a.parquet", ["read (raw/day=1/a.parquet)"]),
+        ("s3://b|raw/a", "s3://b|raw/ab", []),
+        ("s3://b|raw/a", "s3://c|raw", []),
+        ("db|raw.a", "db|raw", []),
+    ],
+)
+def test_impact_names_readers_of_folders_and_parts_as_unknown(
+    written: str, read: str, named: list[str], build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=(written,)),
+        build.run("COMPLETE", "2", "read", "09:00:00", reads=(read,), writes=("db|out",)),
+    ]
+    node = f"dataset:{written.replace('|', ':')}"
+    answer = impact_answer(build.state(*events), node)
+    assert [reason["message"].partition(": ")[2] for reason in answer["unknown"]] == [
+        f"{name}." for name in named
+    ]
+    print_impact(answer)
+    assert ("Possibly affected" in capsys.readouterr().out) is bool(named)
+    # A job that reads the dataset itself too is affected, and therefore not unknown.
+    events[1]["inputs"].append(build.dataset(written))
+    for level in ("pipeline", "task", "query"):
+        assert not impact_answer(build.state(*events), node, level=level)["unknown"]
 
 
 def test_impact_of_a_pipeline_is_that_of_its_tasks(build: Any) -> None:

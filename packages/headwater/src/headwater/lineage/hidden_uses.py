@@ -18,7 +18,7 @@ from headwater.events.facets import Sql
 from headwater.graph.column_graph import Column, is_text_complete
 from headwater.graph.current import once_an_event
 from headwater.graph.generations import Generations
-from headwater.identity import DatasetName
+from headwater.identity import DatasetName, is_location
 from headwater.projection import Run, State
 from headwater.runs.summary import newest_run
 
@@ -43,7 +43,8 @@ def readers_of_folders(
 
 def _around(state: State, name: DatasetName) -> Iterator[DatasetName]:
     """Yield the known folders above the names of a dataset, and the known files below them."""
-    own = [alias for alias in {name, *state.identity.names(name)} if "/" in alias.name.strip("/")]
+    aliases = {name, *state.identity.names(name)}
+    own = [alias for alias in aliases if is_location(alias) or "/" in alias.name.strip("/")]
     for alias in own:
         parts = alias.name.split("/")
         for end in range(len(parts) - 1, 0, -1):

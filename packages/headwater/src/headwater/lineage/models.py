@@ -322,6 +322,8 @@ class ImpactAnswer(Answer):
     """Of a column, nodes that may be affected: no column lineage was reported."""
     drop: NotRequired[DropVerdict]
     """Of a column, if `depth` is at least 1."""
+    unknown: NotRequired[list[DropReason]]
+    """Of a node, why other jobs may read it although no edge was reported."""
 
 
 class DeletedSources(Answer):

@@ -1837,6 +1837,7 @@ export interface components {
             level?: string;
             node: string;
             possible?: components["schemas"]["headwater__lineage__models__AffectedNode"][];
+            unknown?: components["schemas"]["DropReason"][];
         };
         IncidentAnswer: {
             affected: components["schemas"]["NodeWithVersion"][];

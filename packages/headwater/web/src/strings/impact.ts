@@ -13,6 +13,7 @@ export const IMPACT = {
   filterAbout: "Filter by name, owner, kind or tag",
   indirect: ["Filtered or grouped by it", "The column filters, joins, groups or sorts the rows of these nodes or of their upstream."],
   possible: ["Possibly affected", "These nodes are downstream of the column's dataset and reported no column lineage."],
+  unknown: (reason: string) => `Possibly affected: ${reason}`,
   none: { column: "No reported column takes values from this column", node: "No downstream nodes reported" },
   noMatches: "No matches.",
   hidden: (count: number) => `${count.toLocaleString("en")} hidden by the filter.`,

@@ -90,7 +90,7 @@ class Downstream(_Followed):
             elif tree["down"]["children"]:
                 status, note = "none", "No downstream column uses this column."
         verdict, reasons, gaps = _drop(found)
-        if status == "none" and verdict in ("unsafe", "unknown"):
+        if status == "none" and (verdict in ("unsafe", "unknown") or gaps):
             status = "found" if verdict == "unsafe" else "not_reported"
             note = delimited(" ".join(reasons))
         about = [found["node"], *(item["id"] for item in (*affected, *indirect, *possible))]
@@ -112,10 +112,14 @@ class Downstream(_Followed):
 
 
 def _drop(found: Json) -> tuple[str | None, list[str], list[str]]:
-    """Return the verdict on dropping a column, its reasons, and those about missing reports."""
+    """Return the verdict on dropping a column, its reasons, and those about missing reports.
+
+    Of a whole node, the reasons are why other jobs may read it.
+    """
     drop = found.get("drop")
     if drop is None:
-        return None, [], []
+        unknown = [reason["message"] for reason in found["unknown"]]
+        return None, [shortened(message) for message in unknown], unknown
     reasons = [shortened(reason["message"]) for reason in drop["reasons"]]
     gaps = [r["message"] for r in drop["reasons"] if r["kind"] in UNREPORTED]
     return drop["verdict"], reasons, gaps

@@ -51,6 +51,7 @@ from headwater.plugins.impact._dbt_config import (
     readers_of_unknown_source,
     source_options,
 )
+from headwater.plugins.impact._impact import impact
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
 from headwater.text import counted
@@ -152,10 +153,7 @@ def drop_verdict(
 def _unlisted(generations: Generations, column: Column) -> list[DropReason | None]:
     """Return the reasons about jobs that may use a column, but did not list its dataset."""
     return [
-        _reason("unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
-                "read folders that contain the dataset, or parts of it",
-                sorted(f"{ref.name} ({other.name})" for ref, other in
-                       readers_of_folders(generations, column.dataset))),
+        _in_folders(readers_of_folders(generations, column.dataset)),
         _reason("unknown_use", "view", "has a `*` of the dataset, so that the database may refuse"
                 " to drop the column",
                 "have a `*` of the dataset, so that the database may refuse to drop the column",
@@ -167,6 +165,25 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
                 sorted({ref.name for ref in jobs_with_table_in_text(
                     generations, column.dataset, column.field)})),
     ]  # fmt: skip
+
+
+def _in_folders(readers: set[tuple[JobRef, DatasetName]]) -> DropReason | None:
+    return _reason(
+        "unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
+        "read folders that contain the dataset, or parts of it",
+        sorted(f"{ref.name} ({other.name})" for ref, other in readers),
+    )  # fmt: skip
+
+
+def unknown_readers(generations: Generations, root: Node) -> list[DropReason]:
+    """Return why jobs that no edge connects with a dataset may read it: files and folders."""
+    readers = readers_of_folders(generations, root.dataset_name) if root.type != "job" else set()
+    if not readers:
+        return []
+    affected = impact(generations, root, Level.TASK, -1)
+    jobs = {JobRef(node["namespace"], node["name"]) for node in affected if node["type"] == "job"}
+    reason = _in_folders({reader for reader in readers if reader[0] not in jobs})
+    return [reason] if reason else []
 
 
 def _is_derived(generations: Generations, node: AffectedNode) -> bool:

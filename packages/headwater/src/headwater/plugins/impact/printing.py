@@ -46,6 +46,8 @@ def print_impact(answer: models.ImpactAnswer) -> None:
         print_table([head, *map(_affected_row, answer["affected"])], lead=1)
     else:
         console.print(_NO_COLUMN_IMPACT if "field" in answer else NO_NODES["down"])
+    for reason in answer.get("unknown", ()):
+        console.print(Text(f"Possibly affected: {reason['message']}", "yellow"))
     for title, nodes in (
         (
             "Filtered, joined, grouped or sorted by it, or computed from such rows",

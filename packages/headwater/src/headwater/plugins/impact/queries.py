@@ -6,7 +6,7 @@ from headwater.graph.current import generations_of, level_of
 from headwater.graph.nodes import node_id
 from headwater.lineage import models
 from headwater.lookup import find_dataset, find_node
-from headwater.plugins.impact._drop import drop_verdict
+from headwater.plugins.impact._drop import drop_verdict, unknown_readers
 from headwater.plugins.impact._impact import column_impact, impact
 from headwater.plugins.impact._paths import path_answer
 from headwater.projection import State
@@ -28,13 +28,20 @@ def impact_answer(
 
     For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
     groups or sorts. `possible` may be affected (no column lineage reported). `drop` states
-    whether the column can be dropped: safe, unsafe or unknown, with reasons.
+    whether the column can be dropped: safe, unsafe or unknown, with reasons. Without a column,
+    `unknown` names jobs that may read the dataset too, because they read its folder or its files.
     """
     found = find_node(state, node) if field is None else find_dataset(state, node)
     generations = generations_of(state)
     if field is None:
         affected = impact(generations, found, level_of(level), depth)
-        return {"node": node_id(found), "depth": depth, "level": level, "affected": affected}
+        return {
+            "node": node_id(found),
+            "depth": depth,
+            "level": level,
+            "affected": affected,
+            "unknown": unknown_readers(generations, found),
+        }
     reached = column_impact(generations, found, field, depth)
     answer: models.ImpactAnswer = {
         "node": node_id(found),

@@ -98,6 +98,11 @@ export default function ImpactPage(): ReactNode {
             <>
               {data.drop && <Verdict drop={data.drop} />}
               <Downstream all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
+              {data.unknown?.map(({ message }) => (
+                <p key={message} className={sheets.line}>
+                  {IMPACT.unknown(message)}
+                </p>
+              ))}
               <Dependents texts={IMPACT.indirect} reached={indirect} filter={text} at={at} />
               <Dependents texts={IMPACT.possible} reached={possible} filter={text} at={at} />
             </>
