@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from headwater.console.render import age_of, job_title, print_line, print_table
-from headwater.text import duration_of
+from headwater.text import counted, duration_of
 
 if TYPE_CHECKING:
     from headwater.plugins.unused.models import UnknownReason, UnusedAnswer, UnusedDataset
@@ -30,7 +30,7 @@ def print_unused(answer: UnusedAnswer) -> None:
             (
                 Text(item["verdict"], "red" if item["verdict"] == "unused" else "yellow"),
                 Text(item["name"], "cyan"),
-                Text(f"{duration_of(item['runTimeMs'])} in {item['runCount']:,} runs"),
+                Text(f"{duration_of(item['runTimeMs'])} in {counted(item['runCount'], 'run')}"),
                 Text(_last_read(item), "dim"),
                 Text(owners or "no owner", "yellow" if owners else "dim"),
                 Text("; ".join(map(reason_text, item["reasons"])), "dim"),
