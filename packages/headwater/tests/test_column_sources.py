@@ -57,3 +57,18 @@ def test_a_column_computed_from_its_own_table_adds_no_input(build: Any, events: 
 def test_order_of_events_does_not_matter(build: Any, events: list[Any]) -> None:
     trees = [tree_answer(build.state(*order), "tgt") for order in permutations(events)]
     assert all(tree == trees[0] for tree in trees)
+
+
+def test_sources_of_columns_without_a_job_are_upstream(build: Any, events: list[Any]) -> None:
+    facets = _column("id", "db|src|id", "db|tgt|id")
+    event = {key: events[1][key] for key in ("eventTime", "producer")}
+    event |= {"dataset": {"namespace": "db", "name": "tgt", "facets": facets}}
+    for order in permutations([events[0], event]):
+        state = build.state(*order)
+        assert _names(tree_answer(state, "tgt")["up"]) == {"src", "load", "feed"}
+        assert "tgt" in {node["name"] for node in impact_answer(state, "src")["affected"]}
+        assert impact_answer(state, "src", "id")["drop"]["verdict"] == "unsafe"
+        (gated,) = gate_answer(state, ["tgt"])["datasets"]
+        assert [violation["subject"] for violation in gated["violations"]] == ["job:demo:load"]
+    event["dataset"]["facets"] = _column("id")
+    assert _names(tree_answer(build.state(events[0], event), "tgt")["up"]) == set()

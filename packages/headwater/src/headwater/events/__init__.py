@@ -15,7 +15,13 @@ from headwater.events._event import (
     Relation,
     RunEvent,
 )
-from headwater.events._explicit_lineage import DatasetId, Entry, parse_derivation, parse_entries
+from headwater.events._explicit_lineage import (
+    DatasetId,
+    Entry,
+    lineage_of_columns,
+    parse_derivation,
+    parse_entries,
+)
 from headwater.events._limits import check_limits
 from headwater.events._parse import (
     kind_of,
@@ -26,17 +32,8 @@ from headwater.events._parse import (
     run_id_of,
     with_parent,
 )
-from headwater.events._sql_datasets import (
-    ONLY_IN_TEXT,
-    change_of,
-)
-from headwater.events._times import (
-    from_micros,
-    parse_time,
-    shown_time,
-    to_micros,
-    without_region,
-)
+from headwater.events._sql_datasets import ONLY_IN_TEXT, change_of
+from headwater.events._times import from_micros, parse_time, shown_time, to_micros, without_region
 from headwater.events.column_lineage import (
     EVERY_ROW,
     UNKNOWN_COLUMN,
@@ -83,6 +80,7 @@ __all__ = [
     "load_plain",
     "parse_alias",
     "parse_columns",
+    "lineage_of_columns",
     "parse_derivation",
     "parse_entries",
     "parse_event",

@@ -25,7 +25,8 @@ from headwater.events.column_lineage import (
     transformations_of,
 )
 
-__all__ = ["DatasetId", "Entry", "parse_derivation", "parse_entries", "with_lineage_datasets"]
+__all__ = ["DatasetId", "Entry", "lineage_of_columns", "parse_derivation", "parse_entries",
+           "with_lineage_datasets"]  # fmt: skip
 
 
 class DatasetId(NamedTuple):
@@ -58,6 +59,18 @@ def parse_entries(facet: Json) -> tuple[Entry, ...]:
 def parse_derivation(facet: Json) -> Entry:
     """Parse the lineage facet of a dataset, such as a view, that is derived without a job."""
     return _parse(facet, None, is_job=False)
+
+
+def lineage_of_columns(facet: Json) -> Json:
+    """Return the lineage facet with the sources in a columnLineage facet; empty without any."""
+    fields = facet.get("fields")
+    by_field = {
+        name: {"inputs": [item | {"type": "DATASET"} for item in objects(field.get("inputFields"))]}
+        for name, field in (fields.items() if isinstance(fields, dict) else ())
+        if isinstance(field, dict) and field.get("inputFields")
+    }
+    rows = [item | {"type": "DATASET"} for item in objects(facet.get("dataset"))]
+    return {"inputs": rows, "fields": by_field} if rows or by_field else {}
 
 
 def with_lineage_datasets(

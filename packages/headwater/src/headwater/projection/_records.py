@@ -9,15 +9,7 @@ from headwater.events.assertions import DATASET_FACETS
 from headwater.events.facets import DbtExposures, JobType
 from headwater.identity import DatasetName, symlinks_of
 from headwater.projection.facet_books import Stamp, pack
-from headwater.projection.state import (
-    DatasetRecord,
-    Job,
-    Run,
-    RunKey,
-    State,
-    Use,
-    Version,
-)  # fmt: skip
+from headwater.projection.state import DatasetRecord, Job, Run, RunKey, State, Use, Version
 
 _MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 

@@ -13,6 +13,7 @@ from headwater.events import (
     JobRef,
     RunEvent,
     change_of,
+    lineage_of_columns,
     parse_derivation,
     parse_entries,
 )
@@ -132,8 +133,9 @@ def add_job_handoffs(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> 
 
 
 def add_derivation(state: State, item: Dataset, stamp: Stamp) -> None:
-    """Record the source datasets of one that is derived without a job, such as a view."""
-    if not (facet := item.facets.get("lineage")):
+    """Record the sources of a dataset without a job, explicit ones or those of its columns."""
+    columns = item.facets.get("columnLineage")
+    if not (facet := item.facets.get("lineage") or (columns and lineage_of_columns(columns))):
         return
     target = canonical_name(item.namespace, item.name)
     record = state.datasets[target]
