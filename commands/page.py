@@ -31,7 +31,8 @@ _ASKED = ("graph", "node", "search", "newest", "datasets", "jobs", "groups", "ru
           "runs/{run_id}", "runtree", "health", "findings", "problems", "completeness/pipelines",
           "history", "drift", "diff", "lateness", "column", "columns", "impact", "provenance",
           "provenance/statement", "freshness/datasets", "pipelines", "timeline", "tree", "version",
-          "events", "tagged", "unused", "incident", "taints", "map")  # fmt: skip
+          "events", "tagged", "unused", "aliases/suggested", "incident", "taints",
+          "map")  # fmt: skip
 
 
 def ensure_page() -> bool:

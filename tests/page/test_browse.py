@@ -269,6 +269,24 @@ def test_freshness_shows_when_datasets_are_due_and_what_puts_them_at_risk(look: 
     expect(weather).to_be_visible()
 
 
+def test_click_joins_two_names_and_another_undoes_it(look: Look, lineage: Lineage) -> None:
+    name = f"joined_{uuid.uuid4().hex[:8]}"
+    load, report = _written("postgres://db:5432", name), _written("db", f"{name}_report")
+    report["inputs"] = [{"namespace": "hive://lake:9083", "name": name}]
+    load["eventTime"], report["eventTime"] = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
+    lineage.take(load, report)
+    page = look("/datasets?fresh=names")
+    join = page.get_by_role("button", name=f"Join {name} and {name}")
+    expect(join).to_be_visible()
+    assert axe_finds(page) == []
+    fits_a_phone(page)
+    join.click()
+    expect(page.get_by_role("status").filter(has_text="Joined")).to_be_visible()
+    expect(join).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(join).to_be_visible()
+
+
 def test_search_language_selects_in_the_search_and_in_lists(look: Look) -> None:
     page = look("/")
     page.get_by_role("combobox").fill("yellow raw")

@@ -1,5 +1,5 @@
 import { keepPreviousData, QueryClient, useInfiniteQuery, useMutation, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { ApiError, ask, askRun, postFindingState, type Answer, type FindingChange, type Query, type Question } from "./client";
+import { ApiError, ask, askRun, postAlias, postFindingState, type Answer, type FindingChange, type Query, type Question } from "./client";
 
 /** Do not retry error responses; retry without limit if the server does not respond. */
 export const queries = new QueryClient({
@@ -60,6 +60,11 @@ export function useFindingState() {
   };
   const refetch = () => Promise.all(["health", "findings", "problems"].map((name) => queries.invalidateQueries({ queryKey: [name] })));
   return useMutation({ mutationFn: change, networkMode: "always", onSettled: refetch });
+}
+
+/** Join two names of one dataset, or undo it, then refetch everything. */
+export function useAlias() {
+  return useMutation({ mutationFn: postAlias, networkMode: "always", onSettled: () => queries.invalidateQueries() });
 }
 
 /** Return the events of a run, page by page. */

@@ -54,6 +54,11 @@ export async function postFindingState(change: FindingChange): Promise<void> {
   await received(await fetch(`${BASE}/api/v2/findings`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) }));
 }
 
+/** Join two names of one dataset, or remove this statement. */
+export async function postAlias(alias: { one: string; other: string; isRemoved?: boolean }): Promise<void> {
+  await received(await fetch(`${BASE}/api/v2/aliases`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(alias) }));
+}
+
 /** Request one run. */
 export async function askRun(id: string, signal?: AbortSignal): Promise<Answer<"runs/{run_id}">> {
   return get(`/api/v2/runs/${encodeURIComponent(id)}`, {}, signal);

@@ -4,6 +4,45 @@
  */
 
 export interface paths {
+    "/api/v2/aliases/suggested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_SuggestedAlias_"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/column": {
         parameters: {
             query?: never;
@@ -1964,6 +2003,12 @@ export interface components {
             /** @enum {string} */
             type: "job" | "dataset";
         };
+        NameEvidence: {
+            /** @enum {string} */
+            kind: "schema" | "spelling" | "location" | "time";
+            message: string;
+            points: number;
+        };
         NewestAnswer: {
             items: components["schemas"]["NewestDataset"][];
         };
@@ -2067,6 +2112,10 @@ export interface components {
         };
         Page_SchemaChange_: {
             items: components["schemas"]["SchemaChange"][];
+            next: string | null;
+        };
+        Page_SuggestedAlias_: {
+            items: components["schemas"]["SuggestedAlias"][];
             next: string | null;
         };
         Page_TaintedVersion_: {
@@ -2450,6 +2499,15 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+        };
+        SuggestedAlias: {
+            evidence: components["schemas"]["NameEvidence"][];
+            otherCount: number;
+            read: components["schemas"]["DatasetRef"];
+            readers: components["schemas"]["Name"][];
+            score: number;
+            writers: components["schemas"]["Name"][];
+            written: components["schemas"]["DatasetRef"];
         };
         TagCounts: {
             derived: number;

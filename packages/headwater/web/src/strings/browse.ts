@@ -39,7 +39,7 @@ export const BROWSE = {
   /** Texts of the freshness of datasets. */
   fresh: {
     label: "Datasets to show",
-    parts: { list: "List", unused: "Unused", scheduled: "Freshness", day: "Next 24 hours", risk: "At risk", late: "Late", unscheduled: "No schedule", sources: "Sources" },
+    parts: { list: "List", unused: "Unused", names: "Names", scheduled: "Freshness", day: "Next 24 hours", risk: "At risk", late: "Late", unscheduled: "No schedule", sources: "Sources" },
     about: {
       scheduled: "Datasets that are written regularly, by due time.",
       day: "Datasets that are due within 24 hours or overdue, with the failures upstream.",
@@ -69,6 +69,18 @@ export const BROWSE = {
     total: (time: string) => `Run time of their writers: ${time}`,
     never: "Never",
     reason: (message: string, jobs: readonly string[]) => (jobs.length === 0 ? message : `${message}: ${jobs.slice(0, 3).join(", ")}${jobs.length > 3 ? " and more" : ""}`),
+  },
+  /** Texts of the names that may be one dataset. */
+  names: {
+    title: "Names that may be one dataset",
+    about: "The first name is written and never read, the second one is read and never written. Joining applies to all runs, also earlier ones.",
+    none: "No pair of names that may be one dataset.",
+    score: (points: number) => `${points} of 100 points`,
+    others: (count: number) => `${count} other names are as likely`,
+    join: "Join",
+    joinOf: (written: string, read: string) => `Join ${written} and ${read}`,
+    joined: (written: string, read: string) => `Joined ${written} and ${read}.`,
+    undo: "Undo",
   },
   /** Texts of the columns with a tag. */
   tagged: {

@@ -8,6 +8,7 @@ import { BROWSE } from "../../strings/browse";
 import { changed, cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./address";
 import { freshnessRows, partIn, Parts, type Part } from "./Freshness";
 import { Listing, PAGE } from "./Listing";
+import { NamesList } from "./Names";
 import { TaggedPage } from "./TaggedPage";
 import { UnusedList } from "./Unused";
 import { datasetRows, groupRows, jobRows, runRows } from "./rows";
@@ -36,11 +37,12 @@ function useListParameters() {
   return { params, state, selected, page: { limit: PAGE, cursor: cursorsIn(params).at(-1) ?? null }, text: params.get("name") };
 }
 
-/** The datasets, their freshness or the unused ones: the parameter `fresh` selects which of them. */
+/** The datasets, their freshness, the unused ones or names to join: the parameter `fresh` selects which of them. */
 function Datasets(): ReactNode {
   const params = useAddress().searchParams;
   const part = partIn(params);
   if (params.get("fresh") === "unused") return <UnusedList />;
+  if (params.get("fresh") === "names") return <NamesList />;
   return part ? <FreshnessBoard part={part} /> : <AllDatasets />;
 }
 

@@ -19,6 +19,9 @@ type Counts = Answer<"freshness/datasets">["counts"];
 export type Part = keyof Counts;
 
 const { fresh: FRESH } = BROWSE;
+type Other = "unused" | "names";
+const OTHERS: readonly Other[] = ["unused", "names"];
+const isOther = (part: string): part is Other => part === "unused" || part === "names";
 const PARTS: readonly Part[] = ["scheduled", "day", "risk", "late", "unscheduled", "sources"];
 
 /** Return the part of the freshness list that an address selects; null for the list of datasets. */
@@ -26,16 +29,16 @@ export function partIn(params: URLSearchParams): Part | null {
   return PARTS.find((part) => part === params.get("fresh")) ?? null;
 }
 
-/** Buttons that select the list of datasets, a part of the freshness list or the unused datasets. */
-export function Parts({ part, counts }: { part: Part | "unused" | null; counts?: Counts | undefined }): ReactNode {
+/** Buttons that select the list of datasets, a part of the freshness list, the unused datasets or the names to join. */
+export function Parts({ part, counts }: { part: Part | Other | null; counts?: Counts | undefined }): ReactNode {
   const address = useAddress();
-  const isFresh = part !== null && part !== "unused";
+  const isFresh = part !== null && !isOther(part);
   return (
     <>
       <div className={clsx(controls.segments, styles.parts)} role="group" aria-label={FRESH.label}>
-        {[null, ...(isFresh ? PARTS : PARTS.slice(0, 2)), ...(isFresh ? [] : (["unused"] as const))].map((choice) => (
+        {[null, ...(isFresh ? PARTS : PARTS.slice(0, 2)), ...(isFresh ? [] : OTHERS)].map((choice) => (
           <button key={choice} type="button" aria-pressed={choice === part} onClick={() => go(changed(address, { fresh: choice, sort: null, verdict: null, days: null }))}>
-            {FRESH.parts[choice ?? "list"]} {choice && choice !== "unused" && counts && <span className="muted">{counts[choice].toLocaleString("en")}</span>}
+            {FRESH.parts[choice ?? "list"]} {choice && !isOther(choice) && counts && <span className="muted">{counts[choice].toLocaleString("en")}</span>}
           </button>
         ))}
       </div>

@@ -1,0 +1,94 @@
+import { clsx } from "clsx";
+import type { ReactNode } from "react";
+import { IS_STATIC, PROGRAM } from "../../api/base";
+import { troubleOf, useAlias, useAnswer } from "../../api/answers";
+import type { Answer } from "../../api/client";
+import { ErrorMessage } from "../../components/ErrorMessage";
+import { Link } from "../../components/Link";
+import { CommandPart, Sheet } from "../../components/Sheet";
+import { parts } from "../../graph/words";
+import { addressOf } from "../../graph/view";
+import { useAddress } from "../../navigation/address";
+import { BROWSE } from "../../strings/browse";
+import { cursorsIn } from "./address";
+import { Parts } from "./Freshness";
+import { PAGE, Pages } from "./Listing";
+import styles from "./browse.module.css";
+import cards from "../../components/card.module.css";
+import controls from "../../components/controls.module.css";
+import sheets from "../../components/sheet.module.css";
+
+type Pair = Answer<"aliases/suggested">["items"][number];
+type Name = Pair["read"];
+
+const { names: NAMES } = BROWSE;
+const COMMAND = `${PROGRAM} alias --suggest`;
+
+/** The pairs of names that may be one dataset, with buttons that join them. */
+export function NamesList(): ReactNode {
+  const params = useAddress().searchParams;
+  const answer = useAnswer("aliases/suggested", { limit: PAGE, cursor: cursorsIn(params).at(-1) ?? null });
+  const { mutate, error, variables, isSuccess, isPending } = useAlias();
+  const trouble = troubleOf(answer) ?? error;
+  const { data, isPlaceholderData } = answer;
+  const joined = isSuccess && !variables.isRemoved ? variables : null;
+  return (
+    <Sheet icon="table" kind={BROWSE.kind} name={NAMES.title} title={BROWSE.datasets} isBusy={isPlaceholderData}>
+      {trouble && <ErrorMessage error={trouble} />}
+      <Parts part="names" />
+      <p className="muted">{NAMES.about}</p>
+      {joined && (
+        <p role="status">
+          {NAMES.joined(nameIn(joined.one), nameIn(joined.other))}{" "}
+          <button type="button" className={controls.button} disabled={isPending} onClick={() => mutate({ ...joined, isRemoved: true })}>
+            {NAMES.undo}
+          </button>
+        </p>
+      )}
+      {data && data.items.length === 0 && <p className={sheets.line}>{NAMES.none}</p>}
+      {data && data.items.length > 0 && (
+        <>
+          <ul className={clsx(cards.card, styles.list, styles.names)} aria-label={NAMES.title}>
+            {data.items.map((pair) => (
+              <Row key={`${pair.written.id} ${pair.read.id}`} pair={pair} join={IS_STATIC || isPending ? null : () => mutate({ one: pair.written.id, other: pair.read.id })} />
+            ))}
+          </ul>
+          <Pages answer={data} isCurrent={!isPlaceholderData} />
+        </>
+      )}
+      <CommandPart text={COMMAND} />
+    </Sheet>
+  );
+}
+
+function Row({ pair: { written, read, score, evidence, otherCount }, join }: { pair: Pair; join: (() => void) | null }): ReactNode {
+  return (
+    <li>
+      <NameLink name={written} />
+      <NameLink name={read} />
+      <span>
+        {NAMES.score(score)}
+        <span className={styles.path}> {[...evidence.map(({ message }) => message), ...(otherCount ? [NAMES.others(otherCount)] : [])].join("; ")}</span>
+      </span>
+      <button type="button" className={controls.button} disabled={join === null} aria-label={NAMES.joinOf(written.name, read.name)} onClick={() => join?.()}>
+        {NAMES.join}
+      </button>
+    </li>
+  );
+}
+
+function NameLink({ name: { id, namespace, name } }: { name: Name }): ReactNode {
+  return (
+    <Link className={styles.node} href={addressOf(id)}>
+      <span className="clip">{parts(name, "dataset").title}</span>
+      <span className={styles.path}>
+        {namespace} {name}
+      </span>
+    </Link>
+  );
+}
+
+/** Return an id without its type. */
+function nameIn(id: string): string {
+  return id.slice("dataset:".length);
+}
