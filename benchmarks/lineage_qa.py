@@ -63,7 +63,7 @@ class Score:
     calls: int
     characters: tuple[int, ...]
     is_unknown: bool
-    """True if the right answer is that it is not reported, not known, or known in part."""
+    """True if the expected answer contains `unknown` or `not_reported`."""
     problem: str
     """Empty if the answer is as expected."""
 
@@ -140,7 +140,7 @@ def _ids_by_name(live: Live) -> dict[str, str]:
 
 @contextmanager
 def _answering(entries: list[Entry], now: float) -> Iterator[tuple[Live, Context]]:
-    """Yield a log with some events at a time, and the context of tools that ask it."""
+    """Yield a log with some events at a time, and the context of tools that query it."""
     with tempfile.TemporaryDirectory() as folder:
         log = EventLog(f"sqlite:///{folder}/log.db")
         live = Live(log, clock=partial(float, now))

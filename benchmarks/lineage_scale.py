@@ -5,9 +5,9 @@
 Each store (1,000 and 50,000 jobs) has two days of runs of the pipelines of `scale_events`. A
 process of its own restores it as a server does. Every question is asked first after the start or
 after the questions above it, again without an event, and after events: the median of three runs of
-a task and its pipeline. Times are CPU milliseconds in the process, without HTTP; a question has
-30 CPU-s, and an initial D marks one that needs more (DeadlineError). SQL texts were read in the
-background before. `--stores` keeps the stores.
+a task and its pipeline. Times are CPU milliseconds in the process, without HTTP; a question is
+stopped after 30 CPU-s and marked with D (DeadlineError). SQL texts are read in the background
+before. `--stores` keeps the stores.
 """
 
 from __future__ import annotations
@@ -181,17 +181,17 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only the questions with this text")
     parser.add_argument("--stores", type=Path, help="a folder for the stores")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.stores or Path(temporary)
-        for jobs in given.jobs:
+        folder = options.stores or Path(temporary)
+        for jobs in options.jobs:
             path = folder / f"{jobs}.db"
-            if given.child:
-                measure(path, jobs, given.only)
+            if options.child:
+                measure(path, jobs, options.only)
                 continue
             if not path.exists():
                 build(path, jobs)
-            command = [sys.executable, __file__, str(jobs), "--only", given.only]
+            command = [sys.executable, __file__, str(jobs), "--only", options.only]
             subprocess.run([*command, "--stores", str(folder), "--child"], check=True)
 
 

@@ -170,7 +170,7 @@ def write_forecasts(plan: Plan, model: Any) -> int | None:
 
 
 def keep_provenance(plan: Plan, written: int | None) -> dict[str, Any] | None:
-    """Return the signed provenance of the model; note it at the table with the forecasts.
+    """Return the signed provenance of the model; record it on the table with the forecasts.
 
     None for a reproduction, which writes no forecasts, and if it is unknown; see
     `lakehouse.provenance`.

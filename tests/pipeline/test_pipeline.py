@@ -431,12 +431,12 @@ def test_model_and_forecasts_carry_signed_provenance(pipeline: Pipeline, tmp_pat
     content = base64.b64decode(json.loads(done.stdout)["payload"])
     assert noted["sha256"] == hashlib.sha256(content).hexdigest()
     (subject,) = statement["subject"]
-    known = pipeline.get(
+    provenance = pipeline.get(
         "/api/v2/provenance", node=subject["name"], version=subject["digest"]["sha1"]
     )
     lineage = statement["predicate"]["buildDefinition"]["internalParameters"]
     runs = [item["run"]["runId"] for item in lineage["runs"] if item["run"]]
-    assert runs == [item["run"]["runId"] for item in known["runs"] if item["run"]]
+    assert runs == [item["run"]["runId"] for item in provenance["runs"] if item["run"]]
     assert {f"{flow}.train", f"{TAXI_DAG}.download"} <= {
         item["job"]["name"] for item in lineage["runs"]
     }

@@ -77,17 +77,15 @@ def log(folder: Path, build: Any, call: Call) -> str:
 
 
 def _bundle(call: Call, log: str, *options: str) -> None:
-    asked = ("provenance", "Flow/model", "--database", log, "--bundle", "b.json")
-    assert call(*asked, "--key", "own.pem", *options).returncode == 0
+    command = ("provenance", "Flow/model", "--database", log, "--bundle", "b.json")
+    assert call(*command, "--key", "own.pem", *options).returncode == 0
 
 
 def _statement() -> Any:
     return json.loads(base64.b64decode(json.loads(Path("b.json").read_bytes())["payload"]))
 
 
-def test_statement_has_versions_code_parameters_checks_and_what_is_unknown(
-    log: str, call: Call
-) -> None:
+def test_statement_lists_versions_code_checks_and_unknown_facts(log: str, call: Call) -> None:
     _bundle(call, log, "--file", "model.pkl")
     statement = _statement()
     content = Path("model.pkl").read_bytes()
@@ -158,9 +156,9 @@ def test_statement_is_about_the_chosen_version(log: str, build: Any, call: Call)
     again["outputs"][0]["facets"] = {"version": {"datasetVersion": "8"}}
     Path("more.jsonl").write_bytes(orjson.dumps(again))
     call("ingest", "more.jsonl", "--database", log)
-    asked = ("provenance", "dataset:db:t", "--database", log, "--bundle", "b.json")
+    command = ("provenance", "dataset:db:t", "--database", log, "--bundle", "b.json")
     for options, version, jobs in (((), "8", ["load"]), (("--version", "7"), "7", ["load"])):
-        assert call(*asked, "--key", "own.pem", *options).returncode == 0
+        assert call(*command, "--key", "own.pem", *options).returncode == 0
         assert _statement()["subject"][0]["digest"] == {"version": version}
         runs = _statement()["predicate"]["buildDefinition"]["internalParameters"]["runs"]
         assert [run["job"]["name"] for run in runs] == jobs

@@ -1,4 +1,4 @@
-"""Descriptions of columns that pass on a column unchanged."""
+"""Inherited descriptions of columns."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_all_sources_must_have_the_same_description(
     assert (found is not None) is is_inherited
 
 
-def test_a_table_that_reads_itself_and_failed_runs_do_not_matter(build: Any) -> None:
+def test_self_reads_and_failed_runs_do_not_stop_inheritance(build: Any) -> None:
     runs = [_run(build, 1, "raw", "t"), _run(build, 2, "t", "t"), _run(build, 3, "other", "t")]
     _describe(runs[0]["inputs"][0], _TEXT)
     runs[2]["eventType"] = "FAIL"

@@ -212,7 +212,7 @@ _FIELDS = st.one_of(st.none(), st.dictionaries(st.sampled_from("abc"), _FIELD))
 
 
 @given(facet=st.fixed_dictionaries({}, optional={"fields": _FIELDS, "dataset": _INPUTS}))
-def test_index_reads_the_names_of_column_lineage_that_queries_read(facet: dict[str, Any]) -> None:
+def test_index_and_queries_read_the_same_column_names(facet: dict[str, Any]) -> None:
     book, whole = FacetBook(), parse_columns(facet)
     book.put({"columnLineage": facet}, Stamp(0, ""))
     assert list(_columns.described_columns(book)) == list(whole.columns)

@@ -240,7 +240,7 @@ def test_gates_refuse_exactly_what_contains_a_recalled_version(case: Case, tmp_p
     indirect=True,
     scope="module",
 )
-def test_unused_datasets_are_exactly_the_true_ones(case: Case, server: Server) -> None:
+def test_unused_datasets_match_the_truth(case: Case, server: Server) -> None:
     items = server.ask("unused", limit=1_000)["items"]
     found = {item["name"]: sorted(reason["kind"] for reason in item["reasons"]) for item in items}
     assert found == case.truth.unused

@@ -77,7 +77,7 @@ def _since(state: State, change: LifecycleChange) -> int:
 def changes_of(state: State, name: DatasetName) -> list[LifecycleChange]:
     """Return the changes of a dataset under any of its names, except renames among these.
 
-    Those of a run count if it completed, at its end.
+    The changes of a run count only if it completed, and take effect at its end.
     """
     primary = state.identity.primary
     recorded = {change for record in records_of(state, name) for change in record.lifecycle or ()}

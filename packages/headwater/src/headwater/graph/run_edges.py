@@ -307,11 +307,11 @@ def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
         for spelled, use in run.outputs.items():
             if found := _commits(run, use):
                 commits[state.identity.primary(spelled)] |= found
-    return frozenset(name for name, found in commits.items() if _keeps_rows(found.values()))
+    return frozenset(name for name, of_table in commits.items() if _keeps_rows(of_table.values()))
 
 
 def _keeps_rows(commits: Iterable[_Commit]) -> bool:
-    """Return False if a commit replaced all rows, and later ones added all that are there since.
+    """Return False if a commit replaced all rows, so that all present rows were added since.
 
     Without such a commit, the sum proves nothing: one commit may replace rows of another.
     """

@@ -20,7 +20,7 @@ _STREAMS = ("kafka:", "pulsar:", "kinesis:", "eventhub:")
 def stated_changes(state: State, run: Run) -> list[tuple[DatasetName, LifecycleChange]]:
     """Return the changes that only the text of a run states, with the datasets' primary names.
 
-    The list is empty if the run reported an output, and lacks tables that cannot be identified.
+    The list is empty if the run reported an output. It omits tables that cannot be identified.
     """
     change = state.table_changes.get(run.key)
     if change is None or run.outputs:

@@ -256,13 +256,13 @@ def _unknown(state: State, node: Node) -> _Found | None:
 
 
 def _is_stream(state: State, run: Run) -> bool:
-    """Return True for a streaming run, and for an open one, such as an application, above one."""
+    """Return True for a streaming run, or an open run above an open one (an application)."""
     if is_streaming(state, run):
         return True
     is_open = outcome(state, run).ended is None
     return is_open and any(
-        is_streaming(state, below) and outcome(state, below).ended is None
-        for below in descendants_of(state, run)
+        is_streaming(state, descendant) and outcome(state, descendant).ended is None
+        for descendant in descendants_of(state, run)
     )
 
 

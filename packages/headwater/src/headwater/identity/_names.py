@@ -118,7 +118,7 @@ UNIQUE, OF_HOST, OF_SESSION = range(3)
 def locality(name: DatasetName) -> int:
     """Return where a name is unique.
 
-    A name without an authority is one of a session, as are all in `flink://`. The hosts of
+    A name without an authority belongs to a session, as do all in `flink://`. The hosts of
     machines, clusters and private networks are reused. A location is the place itself: unique.
     """
     namespace = name.namespace

@@ -30,7 +30,7 @@ _VIEW = re.compile(r"\bcreate\s+(?:or\s+replace\s+)?(?:materialized\s+)?view\b",
 def readers_of_folders(
     generations: Generations, name: DatasetName
 ) -> set[tuple[JobRef, DatasetName]]:
-    """Return the jobs that read a folder that contains a dataset, or a file in it, with this."""
+    """Return the jobs that read a parent folder of a dataset or a file in it, with its name."""
     state = generations.state
     own = state.identity.primary(name)
     found: set[tuple[JobRef, DatasetName]] = set()
@@ -44,8 +44,8 @@ def readers_of_folders(
 def _around(state: State, name: DatasetName) -> Iterator[DatasetName]:
     """Yield the known folders above the names of a dataset, and the known files below them."""
     aliases = {name, *state.identity.names(name)}
-    own = [alias for alias in aliases if is_location(alias) or "/" in alias.name.strip("/")]
-    for alias in own:
+    paths = [alias for alias in aliases if is_location(alias) or "/" in alias.name.strip("/")]
+    for alias in paths:
         parts = alias.name.split("/")
         for end in range(len(parts) - 1, 0, -1):
             folder = alias._replace(name="/".join(parts[:end]) or "/")

@@ -323,7 +323,7 @@ class ImpactAnswer(Answer):
     drop: NotRequired[DropVerdict]
     """Of a column, if `depth` is at least 1."""
     unknown: NotRequired[list[DropReason]]
-    """Of a node, why other jobs may read it although no edge was reported."""
+    """Reasons why other jobs may read the node without a reported edge; not for columns."""
 
 
 class DeletedSources(Answer):

@@ -25,8 +25,8 @@ from headwater.identity import DatasetName
 from headwater.projection import State
 from headwater.text import counted
 
-LEAST = 50
-"""Least score of a pair, of 100."""
+MIN_SCORE = 50
+"""Minimum score of a suggested pair, of 100."""
 _MOST_SHARED = 100  # datasets with one word or one set of columns; more identify nothing
 _PARTS = re.compile(r"[^/.:]+")
 _WORDS = re.compile(r"[a-z]+|\d+")
@@ -64,7 +64,7 @@ class _Orphan:
     name: DatasetName
     title: str
     """The last part of the name, in lower case and without an extension."""
-    above: tuple[str, ...]
+    parents: tuple[str, ...]
     """The other parts of the name, the last one first."""
     columns: frozenset[str]
     first: float
@@ -72,7 +72,7 @@ class _Orphan:
 
     @property
     def keys(self) -> Iterator[object]:
-        """The keys that a partner shares one of."""
+        """Lookup keys; a partner shares at least one of them."""
         yield from set(_WORDS.findall(self.title))
         if len(self.columns) > 1:
             yield self.columns
@@ -104,14 +104,14 @@ def likely_partner(state: State, name: DatasetName) -> Pair | None:
         for evidence in (tuple(_evidence(orphan, partner)),)
     ]
     best = max(pairs, key=lambda pair: (pair.score, pair.read), default=None)
-    if best is None or best.score < LEAST:
+    if best is None or best.score < MIN_SCORE:
         return None
     return best._replace(others=sum(pair.score == best.score for pair in pairs) - 1)
 
 
 @once_an_event
 def _only_read(state: State) -> dict[object, list[_Orphan]]:
-    """Return the datasets that are only read, by the keys that a partner shares one of."""
+    """Return the datasets that are only read, by lookup key."""
     generations = generations_of(state)
     by_key: dict[object, list[_Orphan]] = defaultdict(list)
     for name in deadline.watched(sorted(set(state.identity))):
@@ -128,7 +128,7 @@ def _readers(generations: Generations, name: DatasetName) -> list[JobRef]:
 
 
 def _orphan(generations: Generations, name: DatasetName, users: list[JobRef]) -> _Orphan:
-    *above, title = _PARTS.findall(_EXTENSION.sub("", name.name.lower())) or [name.name.lower()]
+    *parents, title = _PARTS.findall(_EXTENSION.sub("", name.name.lower())) or [name.name.lower()]
     spans = [
         times(generation, name)
         for ref in users
@@ -141,7 +141,7 @@ def _orphan(generations: Generations, name: DatasetName, users: list[JobRef]) ->
     return _Orphan(
         name,
         title,
-        tuple(reversed(above)),
+        tuple(reversed(parents)),
         frozenset(field.lower() for field in fields_of(generations.state, Node.of_dataset(name))),
         min((span.start for span in spans), default=0),
         max((span.end for span in spans), default=0),
@@ -162,13 +162,13 @@ def _evidence(written: _Orphan, read: _Orphan) -> Iterator[Evidence]:
     ratio = SequenceMatcher(None, written.title, read.title).ratio()
     if written.title == read.title:
         yield Evidence("spelling", f"both are called {written.title}", 40)
-    elif ratio >= 0.5 and written.columns and read.columns:  # else, too little
+    elif ratio >= 0.5 and written.columns and read.columns:  # else the evidence is too weak
         message = f"{written.title} is similar to {read.title}"
         yield Evidence("spelling", message, round(40 * ratio))
     if written.name.namespace == read.name.namespace:
         yield Evidence("location", "in one namespace", 10)
-    elif written.above and written.above[:1] == read.above[:1]:
-        yield Evidence("location", f"both in {written.above[0]}", 10)
+    elif written.parents and written.parents[:1] == read.parents[:1]:
+        yield Evidence("location", f"both in {written.parents[0]}", 10)
     if written.first and read.first >= written.first:
         yield Evidence("time", "all reads follow the first write", 10)
 

@@ -1,7 +1,7 @@
-"""Descriptions of columns that pass on a column unchanged.
+"""Inherited descriptions of columns.
 
-A column without a description has that of the columns upstream whose values it has, if every edge
-on the way is an IDENTITY without masking and all of them have the same text.
+A column without a description inherits that of the upstream columns whose values it passes on, if
+every edge on the way is an IDENTITY without masking and all these columns have the same text.
 """
 
 from __future__ import annotations

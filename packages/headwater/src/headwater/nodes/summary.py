@@ -55,8 +55,10 @@ def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
     code = SourceCode.parse(facets.get(SourceCode.KEY, {}))
     run = newest_run(state, node.job_ref) if node.type == "job" else None
     fields = fields_of(state, node)
-    bare = [name for name, field in fields.items() if not field.description]
-    inherited = inherited_descriptions(generations, node.dataset_name, bare) if bare else {}
+    undescribed = [name for name, field in fields.items() if not field.description]
+    inherited = (
+        inherited_descriptions(generations, node.dataset_name, undescribed) if undescribed else {}
+    )
     return {
         **node_summary(generations, node),
         "description": Documentation.parse(facets.get(Documentation.KEY, {})).description,

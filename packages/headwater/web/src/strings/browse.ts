@@ -63,7 +63,7 @@ export const BROWSE = {
     label: "Verdict",
     verdicts: { unused: "Unused", unknown: "Unknown" },
     about: "Datasets that jobs write, without a reported read in this time. The verdict is “Unknown” if a reader may not report.",
-    none: "No dataset that jobs write is without a read in this time.",
+    none: "No unused datasets in this time.",
     columns: { name: "Dataset", cost: "Run time", read: "Last read", owner: "Owner", verdict: "Verdict" },
     runs: (count: string) => `in ${count} runs`,
     total: (time: string) => `Run time of their writers: ${time}`,

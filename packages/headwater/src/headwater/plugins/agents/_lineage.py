@@ -114,7 +114,7 @@ class Downstream(_Followed):
 def _drop(found: Json) -> tuple[str | None, list[str], list[str]]:
     """Return the verdict on dropping a column, its reasons, and those about missing reports.
 
-    Of a whole node, the reasons are why other jobs may read it.
+    For a whole node, the reasons say why other jobs may read it.
     """
     drop = found.get("drop")
     if drop is None:

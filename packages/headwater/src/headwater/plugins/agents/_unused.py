@@ -39,7 +39,7 @@ class Unused(Tool):
             counts=found["counts"],
             runTimeMs=found["runTimeMs"],
             datasets=items,
-            note=None if items else "No matching dataset is without a read.",
+            note=None if items else "No matching dataset is unused.",
             about=[item["id"] for item in items],
             unreported=sorted({reason for item in items for reason in item.get("reasons", ())}),
             page=context.page("datasets", fresh="unused", days=str(self.days)),

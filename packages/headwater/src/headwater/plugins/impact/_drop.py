@@ -176,7 +176,7 @@ def _in_folders(readers: set[tuple[JobRef, DatasetName]]) -> DropReason | None:
 
 
 def unknown_readers(generations: Generations, root: Node) -> list[DropReason]:
-    """Return why jobs that no edge connects with a dataset may read it: files and folders."""
+    """Return reasons why jobs without an edge may read a dataset: they read its folder or files."""
     readers = readers_of_folders(generations, root.dataset_name) if root.type != "job" else set()
     if not readers:
         return []

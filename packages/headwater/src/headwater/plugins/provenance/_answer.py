@@ -99,7 +99,7 @@ class _Entry:
     reads: Versions = field(default_factory=lambda: defaultdict(set))
     writes: Versions = field(default_factory=lambda: defaultdict(set))
     reported: set[DatasetName] = field(default_factory=set)
-    """The datasets whose versions it reported to have read; those of others are of the writers."""
+    """Inputs whose versions the run reported. Other versions come from the writers."""
 
 
 def _entries(generations: Generations, walked: Walked, level: Level) -> list[_Entry]:

@@ -46,7 +46,7 @@ def statement_answer(
     """Return the provenance of a version of a dataset as an in-toto statement, to be signed."""
     name = find_dataset(state, node).dataset_name
     write = _write_of(state, name, version)
-    known = provenance_answer(state, node_id(Node.of_dataset(name)), write.version)
+    provenance = provenance_answer(state, node_id(Node.of_dataset(name)), write.version)
     run = run_line(state, write.run)
     return {
         "_type": STATEMENT,
@@ -60,11 +60,11 @@ def statement_answer(
                     "parameters": parameters_of(write.run),
                 },
                 "internalParameters": {
-                    "runs": [_stated_run(state, entry) for entry in known["runs"]],
-                    "checks": _checks(state, known),
-                    "unknown": known["unknown"],
+                    "runs": [_stated_run(state, entry) for entry in provenance["runs"]],
+                    "checks": _checks(state, provenance),
+                    "unknown": provenance["unknown"],
                 },
-                "resolvedDependencies": _dependencies(known),
+                "resolvedDependencies": _dependencies(provenance),
             },
             "runDetails": {
                 "builder": {
@@ -112,21 +112,21 @@ def _stated_run(state: State, entry: models.ProvenanceRun) -> models.StatedRun:
     }
 
 
-def _dependencies(known: models.ProvenanceAnswer) -> list[models.Resource]:
+def _dependencies(provenance: models.ProvenanceAnswer) -> list[models.Resource]:
     """Return every version that was read, and every commit of the code, each once."""
     found: list[models.Resource] = []
     read = sorted(
         {
             (dataset["namespace"], dataset["name"], version)
-            for entry in known["runs"]
-            for dataset in (*entry["inputs"], *known["sources"])
+            for entry in provenance["runs"]
+            for dataset in (*entry["inputs"], *provenance["sources"])
             for version in dataset["versions"] or [""]
         }
     )
     found += (_resource(DatasetName(*name), version) for *name, version in read)
     code = {
         (str(entry["code"].get("repoUrl")), str(entry["code"].get("version")))
-        for entry in known["runs"]
+        for entry in provenance["runs"]
         if entry["code"].get("repoUrl")
     }
     return found + [_commit({"repoUrl": url, "version": version}) for url, version in sorted(code)]
@@ -150,13 +150,13 @@ def _commit(code: CodeLocation) -> models.Resource:
     return resource
 
 
-def _checks(state: State, known: models.ProvenanceAnswer) -> list[models.StatedCheck]:
+def _checks(state: State, provenance: models.ProvenanceAnswer) -> list[models.StatedCheck]:
     """Return the checks of the versions that were read or written.
 
     Of those that name no version, only the newest of each job is returned.
     """
     versions: dict[DatasetName, set[str]] = {}
-    for entry in known["runs"]:
+    for entry in provenance["runs"]:
         for dataset in (*entry["inputs"], *entry["outputs"]):
             name = DatasetName(dataset["namespace"], dataset["name"])
             versions.setdefault(name, set()).update(dataset["versions"])

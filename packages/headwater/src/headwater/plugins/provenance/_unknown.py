@@ -1,4 +1,4 @@
-"""What the producers did not report about the runs that data comes from."""
+"""Facts that the producers did not report about the runs upstream of a dataset."""
 
 from __future__ import annotations
 

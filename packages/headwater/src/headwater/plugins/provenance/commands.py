@@ -61,9 +61,9 @@ def provenance(
 
 
 def verify(
-    bundle: Annotated[Path, typer.Argument(help="A file of `provenance --bundle`.")],
+    bundle: Annotated[Path, typer.Argument(help="A file written by `provenance --bundle`.")],
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Files that must be those of the statement.")
+        list[Path] | None, typer.Argument(help="Files that must match the statement.")
     ] = None,
     *,
     key: Annotated[Path, typer.Option(help="The public key of the signer, a PEM file.")],

@@ -42,7 +42,7 @@ def signed(statement: Statement, key: Path) -> dict[str, Any]:
 
 
 def verified(bundle: Path, key: Path) -> Verified:
-    """Return the statement in a file with an envelope that a key has signed.
+    """Return the statement in an envelope file after verifying its signature.
 
     Raises:
         ConfigError: a file cannot be used.

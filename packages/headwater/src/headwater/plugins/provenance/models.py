@@ -1,4 +1,4 @@
-"""Everything that the contents of a dataset come from, and the statement to keep with it."""
+"""Models of provenance: everything upstream of a dataset, and the statement about it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ProvenanceAnswer(Answer):
     """Datasets that no run wrote."""
     deletedSources: DeletedSources | None
     unknown: list[str]
-    """What the producers did not report, in sentences; empty if nothing is missing."""
+    """Sentences about facts that the producers did not report; empty if nothing is missing."""
     datasets: list[ProvenanceDataset]
     tags: list[DatasetTag]
 
@@ -88,7 +88,7 @@ class StatedRun(ProvenanceRun):
 
 
 class Subject(Answer):
-    """What `externalParameters` name: the dataset, and the parameters of the run that wrote it."""
+    """The `externalParameters`: the dataset, and the parameters of the run that wrote it."""
 
     dataset: str
     parameters: Json
@@ -100,7 +100,7 @@ class StatedLineage(Answer):
     runs: list[StatedRun]
     checks: list[StatedCheck]
     unknown: list[str]
-    """What the producers did not report, in sentences; empty if nothing is missing."""
+    """Sentences about facts that the producers did not report; empty if nothing is missing."""
 
 
 class BuildDefinition(Answer):

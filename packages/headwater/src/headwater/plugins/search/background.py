@@ -1,7 +1,7 @@
 """Build the index of searches in the background, so that the first search after a start is fast.
 
-A thread updates the index in short steps. A search that comes earlier does the rest itself. SQL
-texts are left to searches, which read some of them each.
+A thread updates the index in short steps. A search that arrives earlier does the rest itself. The
+thread reads no SQL texts: each search reads some of them.
 """
 
 from __future__ import annotations

@@ -116,12 +116,12 @@ def _add(
     generations: Generations,
     generation: Generation,
 ) -> None:
-    span, known = generations.times.of_reads(generation, name), uses.get(name)
-    if known is None:
+    span, earlier = generations.times.of_reads(generation, name), uses.get(name)
+    if earlier is None:
         uses[name] = Use(span.start, span.end, generation)
     else:
-        newest = generation if span.end >= known.last else known.generation
-        uses[name] = Use(min(known.first, span.start), max(known.last, span.end), newest)
+        newest = generation if span.end >= earlier.last else earlier.generation
+        uses[name] = Use(min(earlier.first, span.start), max(earlier.last, span.end), newest)
 
 
 def _is_use(generations: Generations, generation: Generation, name: DatasetName) -> bool:

@@ -1,8 +1,8 @@
-"""The reasons why a dataset may have a reader that is not known.
+"""Reasons why a dataset may have an unknown reader.
 
-Nobody can report a reader that sends no events. A dataset is therefore unused only if everything
-that may read it is known to report: reads in its namespace were reported during the whole time,
-its former readers or others of their producer still report, and no job near it is silent.
+A reader that sends no events cannot be detected. A dataset is therefore unused only if everything
+that may read it reports: reads in its namespace were reported during the whole time, its former
+readers or others of their producer still report, and no job near it lacks inputs or datasets.
 """
 
 from __future__ import annotations
