@@ -269,7 +269,7 @@ def test_freshness_shows_when_datasets_are_due_and_what_puts_them_at_risk(look: 
     expect(weather).to_be_visible()
 
 
-def test_click_joins_two_names_and_another_undoes_it(look: Look, lineage: Lineage) -> None:
+def test_names_can_be_joined_and_separated(look: Look, lineage: Lineage) -> None:
     name = f"joined_{uuid.uuid4().hex[:8]}"
     load, report = _written("postgres://db:5432", name), _written("db", f"{name}_report")
     report["inputs"] = [{"namespace": "hive://lake:9083", "name": name}]

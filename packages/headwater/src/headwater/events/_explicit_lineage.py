@@ -62,7 +62,7 @@ def parse_derivation(facet: Json) -> Entry:
 
 
 def lineage_of_columns(facet: Json) -> Json:
-    """Return the lineage facet with the sources in a columnLineage facet; empty without any."""
+    """Return a lineage facet with the sources of a columnLineage facet; empty without sources."""
     fields = facet.get("fields")
     by_field = {
         name: {"inputs": [item | {"type": "DATASET"} for item in objects(field.get("inputFields"))]}

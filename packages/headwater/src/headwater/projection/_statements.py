@@ -133,7 +133,7 @@ def add_job_handoffs(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> 
 
 
 def add_derivation(state: State, item: Dataset, stamp: Stamp) -> None:
-    """Record the sources of a dataset without a job, explicit ones or those of its columns."""
+    """Record the sources of a dataset without a job: reported ones, or those of its columns."""
     columns = item.facets.get("columnLineage")
     if not (facet := item.facets.get("lineage") or (columns and lineage_of_columns(columns))):
         return

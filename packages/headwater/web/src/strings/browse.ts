@@ -73,7 +73,7 @@ export const BROWSE = {
   /** Texts of the names that may be one dataset. */
   names: {
     title: "Names that may be one dataset",
-    about: "The first name is written and never read, the second one is read and never written. Joining applies to all runs, also earlier ones.",
+    about: "The first name is written and never read, the second one is read and never written. Joining applies to all runs, including earlier ones.",
     none: "No pair of names that may be one dataset.",
     score: (points: number) => `${points} of 100 points`,
     others: (count: number) => `${count} other names are as likely`,
