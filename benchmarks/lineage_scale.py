@@ -3,11 +3,11 @@
     .venv/bin/python benchmarks/lineage_scale.py [JOBS ...] [--only TEXT] [--stores FOLDER]
 
 Each store (1,000 and 50,000 jobs) has two days of runs of the pipelines of `scale_events`. A
-process of its own restores it as a server does. Every question is asked first after the start or
-after the questions above it, again without an event, and after events: the median of three runs of
-a task and its pipeline. Times are CPU milliseconds in the process, without HTTP; a question is
-stopped after 30 CPU-s and marked with D (DeadlineError). SQL texts are read in the background
-before. `--stores` keeps the stores.
+separate process restores it as a server does. Each question is asked once after the start (and the
+questions above it), again without a new event, and after the events of a task and its pipeline (the
+median of three). Times are CPU milliseconds in the process, without HTTP. A question is stopped
+after 30 CPU-s and marked with D (DeadlineError). SQL texts are read before, as in the background of
+a server. `--stores` keeps the stores.
 """
 
 from __future__ import annotations
