@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headwater.events.facets import EXPOSURE, JobType, Sql, Tags
-from headwater.graph.current import generations_of, graph_of, once_an_event
-from headwater.graph.levels import Level
+from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.nodes import Node, facets_of, kind_of, owners_of, platform_of
+from headwater.graph.run_edges import derived_dataset
 from headwater.projection import State
 from headwater.query.filters import NO_VALUE, Values
 
@@ -64,11 +64,12 @@ def platform_value(state: State, node: Node) -> str:
 
 
 def job_owners(state: State, node: Node) -> list[str]:
-    """Return the owners of the jobs that write a dataset; none for a job."""
+    """Return the owners of the tasks whose data a dataset has; none for a job."""
     if node.type == "job":
         return []
-    writers = graph_of(state, Level.TASK).writers_of(node.dataset_name)
-    return sorted({owner for ref in writers for owner in owners_of(state, Node.of_job(ref))})
+    writers = {generation.job for generation in generations_of(state).writing(node.dataset_name)}
+    named = (ref for ref in writers if derived_dataset(ref) is None)
+    return sorted({owner for ref in named for owner in owners_of(state, Node.of_job(ref))})
 
 
 def _owners(state: State, node: Node) -> tuple[str, ...]:
