@@ -27,12 +27,13 @@ _COMMIT = "e2178629b0c516a05138c91cf6b98f0945e2262b"
 _MODEL = "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"
 
 
-def _keys(folder: Path, name: str) -> None:
+def write_keys(folder: Path, private: str, public: str) -> None:
+    """Write the files of a new pair of keys."""
     key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    (folder / f"{name}.pem").write_bytes(private)
-    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    (folder / f"{name}.public.pem").write_bytes(public)
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (folder / private).write_bytes(secret)
+    shown = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (folder / public).write_bytes(shown)
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the current folder, with two pairs of keys and a model."""
     monkeypatch.chdir(tmp_path)
     for name in ("own", "other"):
-        _keys(tmp_path, name)
+        write_keys(tmp_path, f"{name}.pem", f"{name}.public.pem")
     Path("model.pkl").write_text("a model")
     Path("other.pkl").write_text("another model")
     return tmp_path

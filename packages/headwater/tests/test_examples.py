@@ -20,6 +20,7 @@ from headwater.cli import command_line
 from headwater.log import EventLog
 
 from .conftest import Answer, Call
+from .test_bundle import write_keys
 
 Run = Callable[[str], Answer]
 
@@ -104,10 +105,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[tup
     server = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, **there)
     assert server.stdout is not None
     url = server.stdout.readline().split()[3].rstrip(",")
+    (folder / "model.pkl").write_text("a model")
+    write_keys(folder, "key.pem", "public.pem")
+    signed = ["--bundle", "model.provenance.json", "--key", "key.pem", "--file", "model.pkl"]
+    sign = [_BIN / "headwater", "provenance", "TrainForecastModelFlow/model", *signed, "--url", url]
     check = [_BIN / "headwater", "check", "contract.yaml", "--write", "--url", url]
     # So that `headwater health` exits with 0 although there is a failed run.
     acknowledge = [_BIN / "headwater", "acknowledge", "ingest_weather_data", "--url", url]
-    for command in (check, acknowledge):
+    for command in (check, acknowledge, sign):
         subprocess.run(command, check=True, capture_output=True, **there)
     yield folder, url
     server.send_signal(signal.SIGTERM)
