@@ -307,7 +307,7 @@ def test_evidence_of_columns_is_that_of_why(runs: list[dict[str, Any]], build: A
                         if (job["job"] or {}).get("name") == source["job"]
                     )
                     assert of_column["grade"] in (source["grade"], "stale")
-                    if of_pair["seen"] == of_column["seen"]:
+                    if of_pair["runs"][0]["run"] == of_column["runs"][0]["run"]:
                         assert of_pair["grade"] != "possible"
 
 
