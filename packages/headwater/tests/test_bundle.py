@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from headwater.plugins.provenance._unknown import unknown_facts
+from headwater.plugins.provenance.commands import _subject_of
+from headwater.plugins.provenance.envelope import signed
 
 from .conftest import Call
 
@@ -128,6 +130,21 @@ def test_signature_and_files_are_verified_without_a_server(log: str, call: Call)
     assert (other.returncode, json.loads(other.stdout)["files"]) == (1, {"other.pkl": None})
 
 
+def test_file_with_only_one_of_the_digests_of_a_subject_does_not_match() -> None:
+    digests = {"sha1": "1" * 40, "sha256": "2" * 64}
+    subjects: list[Any] = [{"name": "model.pkl", "digest": digests}]
+    assert _subject_of(subjects, digests) == "model.pkl"
+    assert _subject_of(subjects, {**digests, "sha256": "3" * 64}) is None
+
+
+def test_signed_statement_of_another_type_is_refused(folder: Path, call: Call) -> None:
+    other: Any = {"_type": "https://in-toto.io/Statement/v1", "predicateType": "other"}
+    Path("b.json").write_text(json.dumps(signed(other, folder / "own.pem")))
+    result = call("verify", "b.json", "--key", "own.public.pem")
+    assert result.returncode == 2
+    assert "received a statement of type None" in result.stderr
+
+
 @pytest.mark.parametrize("place", ["payload", "payloadType", "sig"])
 def test_changed_bundle_is_not_valid(place: str, log: str, call: Call) -> None:
     _bundle(call, log)
@@ -181,6 +198,10 @@ def test_statement_is_about_the_chosen_version(log: str, build: Any, call: Call)
         (
             ("provenance", "t", "--bundle", "b.json", "--key", "own.pem", "--file", "no.pkl"),
             "no.pkl: No such file or directory",
+        ),
+        (
+            ("provenance", "t", "--bundle", "no/b.json", "--key", "own.pem"),
+            "--bundle no/b.json: No such file or directory",
         ),
         (
             ("provenance", "in", "--bundle", "b.json", "--key", "own.pem"),

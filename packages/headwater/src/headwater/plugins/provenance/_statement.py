@@ -21,6 +21,7 @@ from headwater.identity import DatasetName
 from headwater.lookup import find_dataset
 from headwater.plugins.provenance import models
 from headwater.plugins.provenance._answer import provenance_answer
+from headwater.plugins.provenance.envelope import BUILD_TYPE, PROJECT
 from headwater.projection import State
 from headwater.query.models import CodeLocation
 from headwater.query.parameters import Name
@@ -30,8 +31,6 @@ from headwater.runs.summary import run_line
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://slsa.dev/provenance/v1"
-_PROJECT = "https://github.com/headwater-lineage/two-orchestrators-one-lineage"
-_BUILD = f"{_PROJECT}/blob/main/docs/how-to/share-provenance.md"
 _SHA1 = re.compile("[0-9a-f]{40}")
 
 
@@ -54,7 +53,7 @@ def statement_answer(
         "predicateType": PREDICATE,
         "predicate": {
             "buildDefinition": {
-                "buildType": _BUILD,
+                "buildType": BUILD_TYPE,
                 "externalParameters": {
                     "dataset": node_id(Node.of_dataset(name)),
                     "parameters": parameters_of(write.run),
@@ -68,7 +67,7 @@ def statement_answer(
             },
             "runDetails": {
                 "builder": {
-                    "id": _PROJECT,
+                    "id": PROJECT,
                     "version": {"headwater": version_of("headwater")},
                 },
                 "metadata": {

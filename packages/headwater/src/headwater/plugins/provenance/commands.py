@@ -56,7 +56,11 @@ def provenance(
 
     statement = client.query("provenance/statement", {"node": node, "version": version})
     statement["subject"] += [{"name": file.name, "digest": digests(file)} for file in files or ()]
-    bundle.write_text(json.dumps(signed(statement, key)) + "\n")
+    envelope = json.dumps(signed(statement, key))
+    try:
+        bundle.write_text(envelope + "\n")
+    except OSError as error:
+        raise ConfigError(f"--bundle {bundle}: {error.strerror}") from None
     client.show(statement, lambda found: print_bundle(found, bundle))
 
 
@@ -88,13 +92,13 @@ def verify(
 
 
 def _subject_of(subjects: list[Resource], digests: dict[str, str]) -> str | None:
-    """Return the name of the subject with a digest of a file; None if there is none."""
-    same = (
-        subject["name"]
-        for subject in subjects
-        if set(subject.get("digest", {}).items()) & set(digests.items())
-    )
-    return next(same, None)
+    """Return the name of the subject with all digests of a file; None if there is none."""
+    for subject in subjects:
+        stated = subject.get("digest", {})
+        common = stated.keys() & digests.keys()
+        if common and all(digests[kind] == stated[kind] for kind in common):
+            return subject["name"]
+    return None
 
 
 commands = typer.Typer()

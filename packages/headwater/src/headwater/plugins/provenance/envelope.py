@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from headwater.plugins.provenance.models import Statement
 
+PROJECT = "https://github.com/headwater-lineage/two-orchestrators-one-lineage"
+BUILD_TYPE = f"{PROJECT}/blob/main/docs/how-to/share-provenance.md"
+"""The type of a statement of headwater, and the page that describes it."""
 _PAYLOAD = "application/vnd.in-toto+json"
 _MAKE_KEY = "openssl genpkey -algorithm ed25519 -out key.pem"
 _MAKE_PUBLIC = "openssl pkey -in key.pem -pubout -out public.pem"
@@ -71,7 +74,11 @@ def verified(bundle: Path, key: Path) -> Verified:
         ) from None
     if envelope.payload_type != _PAYLOAD:
         raise ConfigError(f"{bundle}: received {envelope.payload_type}, expected {_PAYLOAD}")
-    return Verified(json.loads(envelope.payload), public.keyid)
+    statement = json.loads(envelope.payload)
+    definition = statement.get("predicate", {}).get("buildDefinition", {})
+    if (build := definition.get("buildType")) != BUILD_TYPE:
+        raise ConfigError(f"{bundle}: received a statement of type {build}, expected {BUILD_TYPE}")
+    return Verified(statement, public.keyid)
 
 
 def digests(file: Path) -> dict[str, str]:
