@@ -49,18 +49,23 @@ export function Parts({ part, counts }: { part: Part | Other | null; counts?: Co
 
 /** Rows of the freshness list, below the names of its columns. */
 export function freshnessRows(datasets: readonly Dataset[]): ReactNode {
+  return rowsBelow(FRESH.columns, datasets, (dataset, title) => (
+    <Row key={dataset.id} dataset={dataset} title={title} />
+  ));
+}
+
+/** The rows of a list of datasets, below the names of its columns. */
+export function rowsBelow<D extends Parameters<typeof distinctNames>[0][number]>(columns: Readonly<Record<string, string>>, datasets: readonly D[], row: (dataset: D, title: string) => ReactNode): ReactNode {
   const titles = distinctNames(datasets);
   return (
     <>
       <li className={styles.columns} aria-hidden="true">
         <span />
-        {Object.values(FRESH.columns).map((column) => (
+        {Object.values(columns).map((column) => (
           <span key={column}>{column}</span>
         ))}
       </li>
-      {datasets.map((dataset) => (
-        <Row key={dataset.id} dataset={dataset} title={titles.get(dataset.id) ?? dataset.name} />
-      ))}
+      {datasets.map((dataset) => row(dataset, titles.get(dataset.id) ?? dataset.name))}
     </>
   );
 }

@@ -5,11 +5,11 @@ import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { addressOf } from "../../graph/view";
 import { Link } from "../../components/Link";
-import { distinctNames, duration, parts } from "../../graph/words";
+import { duration, parts } from "../../graph/words";
 import { go, useAddress } from "../../navigation/address";
 import { BROWSE } from "../../strings/browse";
 import { changed, cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./address";
-import { Parts } from "./Freshness";
+import { Parts, rowsBelow } from "./Freshness";
 import { Listing, PAGE } from "./Listing";
 import { NodeName } from "./rows";
 import styles from "./browse.module.css";
@@ -72,20 +72,9 @@ function Choices({ days, verdict, answer }: { days: number; verdict: Verdict | n
 }
 
 function rowsOf(datasets: readonly Dataset[]): ReactNode {
-  const titles = distinctNames(datasets);
-  return (
-    <>
-      <li className={styles.columns} aria-hidden="true">
-        <span />
-        {Object.values(UNUSED.columns).map((column) => (
-          <span key={column}>{column}</span>
-        ))}
-      </li>
-      {datasets.map((dataset) => (
-        <Row key={dataset.id} dataset={dataset} title={titles.get(dataset.id) ?? dataset.name} />
-      ))}
-    </>
-  );
+  return rowsBelow(UNUSED.columns, datasets, (dataset, title) => (
+    <Row key={dataset.id} dataset={dataset} title={title} />
+  ));
 }
 
 function Row({ dataset, title }: { dataset: Dataset; title: string }): ReactNode {
