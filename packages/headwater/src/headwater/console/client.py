@@ -257,6 +257,20 @@ def moment(text: str, option: str) -> str:
     return text
 
 
+def time_of(text: str | None, option: str) -> datetime | None:
+    """Return the local time of an option; None if it is not given. Raises ConfigError."""
+    if text is None:
+        return None
+    from headwater.events import parse_time
+
+    try:
+        return parse_time(moment(text, option))
+    except (ValueError, OverflowError, ConfigError):
+        raise ConfigError(
+            f"{option}: received {text!r}, expected a time such as 2026-11-21T08:30"
+        ) from None
+
+
 def settings_of(**options: object) -> Settings:
     """Return the settings with the options of a command that are not None."""
     from headwater.settings import resolve  # slow to import

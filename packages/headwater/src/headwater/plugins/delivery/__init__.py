@@ -11,7 +11,10 @@ plugin = Plugin(
         "marquez": "headwater.plugins.delivery.backends:Marquez",
         "openmetadata": "headwater.plugins.delivery.backends:OpenMetadata",
     },
-    commands=["headwater.plugins.delivery.commands:commands"],
+    commands=[
+        "headwater.plugins.delivery.commands:commands",
+        "headwater.plugins.delivery.replay_command:commands",
+    ],
     holds=["headwater.plugins.delivery._store:undelivered"],
     metrics=["headwater.plugins.delivery.metrics:metrics"],
     routers=["headwater.plugins.delivery.endpoints:router"],

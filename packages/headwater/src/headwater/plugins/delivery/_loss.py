@@ -7,18 +7,19 @@ in the part of a payload that the backend shows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from headwater.errors import DeliveryError
+from headwater.errors import DeliveryError, EventError
 from headwater.events import EVERY_ROW, parse_columns, with_parent
 from headwater.events.column_lineage import objects
 from headwater.events.renaming import Name
 from headwater.identity import DatasetName, Identity, canonical_name
-from headwater.log import Entry, EventLog
+from headwater.log import Entry, EventLog, read_entry
 from headwater.plugins.delivery._effective_runs import NewestRuns
 from headwater.plugins.delivery.backend import Delivery
 from headwater.plugins.delivery.body import Body, facet_of, is_run, uuid_of
@@ -47,19 +48,32 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
     try:
         live = Live(log)
         live.ingest(Batch(list(entries)))
-        with live.reading() as state:
-            identity = state.identity  # nothing else writes to this log
-
-        def primary(namespace: str, name: str) -> tuple[str, str]:
-            return identity.primary(canonical_name(namespace, name))
-
-        reported = {fact for _, body in log.read() for fact in _facts(orjson.loads(body), primary)}
-        arrived = {
-            backend: Counter(kind for kind, _ in _arrived(live, rewriting, identity, reported))
-            for backend, rewriting in REWRITINGS.items()
-        }
+        return losses_of(live, REWRITINGS)
     finally:
         log.close()
+
+
+def losses_of(live: Live, rewritings: Mapping[str, Rewriting], since: int = 0) -> list[Loss]:
+    """Return the loss at some kinds of backends, of the events of a log that nobody writes to.
+
+    Args:
+        since: the earliest event, in microseconds.
+    """
+    with live.reading() as state:
+        identity = state.identity
+
+    def primary(namespace: str, name: str) -> tuple[str, str]:
+        return identity.primary(canonical_name(namespace, name))
+
+    reported = {
+        fact
+        for _, body in events_since(live, since)
+        for fact in _facts(orjson.loads(body), primary)
+    }
+    arrived = {
+        backend: Counter(kind for kind, _ in _arrived(live, rewriting, identity, reported, since))
+        for backend, rewriting in rewritings.items()
+    }
     numbers = Counter(kind for kind, _ in reported)
     return [
         Loss(kind, numbers[kind], {backend: counts[kind] for backend, counts in arrived.items()})
@@ -68,8 +82,16 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
     ]
 
 
+def events_since(live: Live, since: int) -> Iterator[tuple[int, str]]:
+    """Yield the readable events from a time on."""
+    for seq, body in live.log.read():
+        with suppress(EventError):
+            if read_entry(body).time >= since:
+                yield seq, body
+
+
 def _arrived(
-    live: Live, rewriting: Rewriting, identity: Identity, reported: set[_Fact]
+    live: Live, rewriting: Rewriting, identity: Identity, reported: set[_Fact], since: int
 ) -> set[_Fact]:
     """Return the reported facts that a backend shows, under the backend's names."""
 
@@ -85,13 +107,13 @@ def _arrived(
             return (fact[0], *name(fact[1], fact[2]), *columns)
         return tuple(renamed(part) for part in fact)
 
-    shown = set(_shown_facts(live, rewriting))
+    shown = set(_shown_facts(live, rewriting, since))
     return {(kind, renamed(fact)) for kind, fact in reported} & shown
 
 
-def _shown_facts(live: Live, rewriting: Rewriting) -> Iterator[_Fact]:
+def _shown_facts(live: Live, rewriting: Rewriting, since: int) -> Iterator[_Fact]:
     cache: NewestRuns = {}
-    for seq, raw in live.log.read():
+    for seq, raw in events_since(live, since):
         try:
             sent = payloads_with_context(Delivery(seq, raw, live.reading), rewriting, cache)
         except DeliveryError:

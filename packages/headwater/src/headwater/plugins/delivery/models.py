@@ -45,6 +45,67 @@ class Retried(Answer):
     retried: int
 
 
+class ColumnPair(Answer):
+    """A column and one that it depends on."""
+
+    dataset: str
+    column: str
+    source: str
+    sourceColumn: str | None
+    """Null if it depends on all rows."""
+    isDirect: bool
+    """False if the source only filters, joins, groups or sorts."""
+
+
+class GraphPreview(Answer):
+    """How a replay would change the edges of the replayed jobs at a headwater server.
+
+    Edges and columns have the names of the log, also those of the server.
+    """
+
+    target: str
+    level: str
+    jobs: int
+    """Number of compared jobs."""
+    otherJobs: int
+    """Number of jobs of the server that are not in the replay, and stay as they are."""
+    aliases: int
+    """Number of names that users joined or separated in the log; a replay does not send them."""
+    same: int
+    """Number of edges that both have."""
+    edgesAdded: list[list[str]]
+    edgesRemoved: list[list[str]]
+    renamed: list[list[str]]
+    """The name of a dataset at the server, and in the log."""
+    columnsCompared: int | None
+    """Number of datasets whose columns were compared; null if columns were not requested."""
+    columnsAdded: list[ColumnPair]
+    columnsRemoved: list[ColumnPair]
+
+
+class Lost(Answer):
+    """The number of reported facts of a kind, and of those that arrive."""
+
+    kind: str
+    reported: int
+    arrived: int
+
+
+class BackendPreview(Answer):
+    """What a backend would receive from a replay."""
+
+    target: str
+    events: int
+    rejected: int
+    """Number of events of which the backend accepts no part."""
+    reasons: list[str]
+    """The first ten of them."""
+    renamed: list[list[str]]
+    """The primary name of a dataset, and its name at the backend."""
+    lost: list[Lost]
+    """Kinds of facts of which not all arrive."""
+
+
 class BackendSettings(BaseModel):
     """The keys of every backend; a subclass fixes its `type`, as a Literal, and adds its own keys.
 

@@ -105,7 +105,9 @@ def events_of(client: Client, page_size: int = 500) -> Iterator[Json]:
 
     `page_size` is the number of events in a response of the server.
     """
-    return _from_log(client) if client.is_local else _from_server(client, page_size)
+    from headwater.collect.server_events import events_of_server
+
+    return _from_log(client) if client.is_local else events_of_server(client.settings, page_size)
 
 
 def _from_log(client: Client) -> Iterator[Json]:
@@ -117,15 +119,6 @@ def _from_log(client: Client) -> Iterator[Json]:
                 yield load(body)
             except EventError as error:
                 print_line(f"row {seq} of the log is skipped: {error}", is_error=True)
-
-
-def _from_server(client: Client, page_size: int) -> Iterator[Json]:
-    offset, total = 0, 1
-    while offset < total:
-        query = f"limit={page_size}&offset={offset}&sortDirection=asc"
-        page = client.request(f"/api/v1/events/lineage?{query}")
-        yield from page["events"]
-        offset, total = offset + page_size, page["totalCount"]
 
 
 commands = typer.Typer()

@@ -6,13 +6,12 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from headwater.console.client import Database, Key, Url, moment, settings_of
+from headwater.console.client import Database, Key, Url, settings_of, time_of
 from headwater.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -104,7 +103,9 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
     target = settings.database if is_local else settings.url
     harvester = create()
     state = State.of(settings.harvests, harvester.source, target, is_reset=options.from_start)
-    harvest = Harvest(harvester, state, Redactor.of(settings.redact), _time(options.since))
+    harvest = Harvest(
+        harvester, state, Redactor.of(settings.redact), time_of(options.since, "--since")
+    )
     if options.yes:
         with opened_store(settings, is_local=is_local) as store:
             print_summary(harvest.store(store))
@@ -120,19 +121,6 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
                 harvest.store_from(buffer, store)
     stored = harvest.summary.stored
     print_line(f"stored {stored['taken']}, duplicates {stored['repeated']}")
-
-
-def _time(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    from headwater.events import parse_time
-
-    try:
-        return parse_time(moment(text, "--since"))
-    except (ValueError, OverflowError, ConfigError):
-        raise ConfigError(
-            f"--since: received {text!r}, expected a time such as 2026-11-21T08:30"
-        ) from None
 
 
 commands = typer.Typer()
