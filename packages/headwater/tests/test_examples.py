@@ -19,6 +19,7 @@ import headwater_client
 from headwater.cli import command_line
 from headwater.log import EventLog
 
+from .catalog_exports import datahub_export, openmetadata_edge, openmetadata_export
 from .conftest import Answer, Call
 from .test_bundle import write_keys
 
@@ -94,6 +95,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[tup
     (folder / "lineage.yaml").write_text(_LINEAGE.read_text())
     (folder / "policy.yaml").write_text("no_pii: false\nsources: ['file:*', 'https:*']\n")
     (folder / "deliver.yaml").write_text("backends: [{name: f, type: file, path: out.jsonl}]\n")
+    datahub_export(folder / "export.json")
+    openmetadata_export(folder / "lineage.csv", openmetadata_edge("warehouse.a", "warehouse.b"))
     log = EventLog(str(folder / "lineage.db"))
     log.append([build.entry(body) for body in _sample(build)])
     log.close()
@@ -145,8 +148,10 @@ _ELSEWHERE = (" serve ", "glue", "mwaa", "redshift", "dbt")
 @pytest.mark.parametrize(
     "example", [item for item in _ALL if not any(word in item for word in _ELSEWHERE)]
 )
-def test_every_help_example_runs_unchanged(example: str, run: Run) -> None:
+def test_every_help_example_runs_unchanged(
+    example: str, sample: tuple[Path, str], run: Run
+) -> None:
     # Only the server's address differs, if the example has one.
-    result = run(example.replace("--url http://localhost:9002", ""))
+    result = run(example.replace("http://localhost:9002", sample[1]))
     assert result.returncode == 0, result.stderr
     assert "headwater: " not in result.stderr  # errors begin like this; other lines are notes

@@ -80,7 +80,7 @@ def test_diff_lists_what_a_replay_then_changes(
     assert (before["jobs"], before["otherJobs"], before["same"]) == (3, 1, 3)
     shown = call("replay", "--from", log, "--to", url, "--diff").stdout
     assert "- dataset:db:old → job:demo:report" in shown
-    assert "1 other job" in shown
+    assert "; 1 other job at" in shown
     sent = call("replay", "--from", log, "--to", url)
     assert (sent.returncode, sent.stderr) == (0, "3 events sent, 0 rejected\n")
     after = _diff(call, log, url)
@@ -105,6 +105,23 @@ def test_names_of_the_target_are_compared_by_the_rules_of_this_version(
     found = _diff(call, str(tmp_path / "log.db"), there(load("s3://lake|t")))
     assert found["renamed"] == [["dataset:s3://lake:t", "dataset:hive://h:9083:d.t"]]
     assert (found["edgesAdded"], found["edgesRemoved"], found["same"]) == ([], [], 1)
+
+
+def test_jobs_with_a_newer_run_at_the_target_are_only_named(
+    log: str, there: Callable[..., str], call: Call, build: Any
+) -> None:
+    newer = build.run("COMPLETE", "9", "load", "12:00:00", reads=("db|new",), writes=("db|t",))
+    url = there(newer)
+    found = _diff(call, log, url)
+    assert found["newerJobs"] == ["job:demo:load"]
+    assert not any("load" in node for edge in found["edgesAdded"] for node in edge)
+    assert found["edgesRemoved"] == []
+    shown = call("replay", "--from", log, "--to", url, "--diff").stdout
+    assert "1 job with a newer run there, which stays: job:demo:load" in shown
+    call("replay", "--from", log, "--to", url)
+    after = call("tree", "dataset:db:t", "--up", "--depth", "2", "--url", url).stdout
+    assert "new" in after
+    assert "in" not in after.split()
 
 
 def test_columns_are_compared_on_request(

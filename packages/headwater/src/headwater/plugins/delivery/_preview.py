@@ -7,11 +7,12 @@ rules. Of other backends: the events that they reject, the names, and the facts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from headwater.console.source import Params, Source, every
 from headwater.errors import DeliveryError, MissingQueryError, ServerError
-from headwater.events import JobRef
+from headwater.events import JobRef, parse_time
 from headwater.graph.nodes import Node, node_id
 from headwater.identity import DatasetName, canonical_name
 from headwater.plugin import parts
@@ -47,8 +48,8 @@ def graph_preview(
 ) -> GraphPreview:
     """Compare the edges of the jobs of a log with those of a headwater server.
 
-    Jobs with events since a time in microseconds are compared; the other jobs of the server stay as
-    they are. The server may have newer runs of a job than the log, which a replay does not undo.
+    Jobs with events since a time in microseconds are compared, unless the server has a newer run of
+    the job: a replay does not change these, nor the other jobs of the server.
 
     Raises:
         ServerError: the server is not headwater, or an older version without this query.
@@ -67,11 +68,14 @@ def graph_preview(
 
     try:
         there = set(_edges(server, level))
+        newer = _newer_jobs(server, local, level) & jobs
     except MissingQueryError:
         raise ServerError(
             f"{url} is not headwater: --diff compares the graphs of headwater servers. To see what"
             " another backend would reject or lose, list it in a deliver file and pass its name"
         ) from None
+    others = {job for job, _, _ in there} - jobs
+    jobs -= newer
     kept = {(job, way, primary(name)) for job, way, name in there if job in jobs}
     own = {edge for edge in _edges(local, level) if edge[0] in jobs}
     renamed = {name: primary(name) for job, _, name in there if job in jobs}
@@ -86,7 +90,8 @@ def graph_preview(
         "target": url,
         "level": level,
         "jobs": len({job for job, _, _ in own | kept}),
-        "otherJobs": len({job for job, _, _ in there} - jobs),
+        "otherJobs": len(others),
+        "newerJobs": sorted(node_id(Node.of_job(job)) for job in newer),
         "aliases": aliases,
         "same": len(own & kept),
         "edgesAdded": sorted(map(_shown, own - kept)),
@@ -103,6 +108,21 @@ def _edges(source: Source, level: LevelName) -> Iterator[_Edge]:
         job, dataset = row["job"], row["dataset"]
         name = DatasetName(dataset["namespace"], dataset["name"])
         yield JobRef(job["namespace"], job["name"]), row["direction"], name
+
+
+def _newer_jobs(server: Source, local: Source, level: LevelName) -> set[JobRef]:
+    """Return the jobs whose effective run on the server started after the one in the log."""
+    ours = _starts(local, level)
+    return {job for job, at in _starts(server, level).items() if job in ours and at > ours[job]}
+
+
+def _starts(source: Source, level: LevelName) -> dict[JobRef, datetime]:
+    """Return when the effective run of each job started."""
+    return {
+        JobRef(item["namespace"], item["name"]): parse_time(item["run"]["startedAt"])
+        for item in every(source, "nodes", {"level": level})
+        if item["run"] and item["run"]["startedAt"]
+    }
 
 
 def _pairs(source: Source, name: DatasetName, primary: _Primary) -> set[_Pair]:

@@ -69,6 +69,8 @@ class GraphPreview(Answer):
     """Number of compared jobs."""
     otherJobs: int
     """Number of jobs of the server that are not in the replay, and stay as they are."""
+    newerJobs: list[str]
+    """Jobs of which the server has a newer run; a replay does not change their edges."""
     aliases: int
     """Number of names that users joined or separated in the log; a replay does not send them."""
     same: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from headwater.plugins.delivery.models import BackendPreview, GraphPreview
     from headwater.projection.live import Live
 
+_MOST_NAMED = 5
 _SERVER = ("http://", "https://")
 commands = typer.Typer()
 
@@ -59,7 +61,7 @@ def replay(
 
     Aliases, recalls and mutes are not sent. Exit code 1: the target rejected an event.
 
-    Example: headwater replay --from lineage.db --to http://localhost:5000 --diff
+    Example: headwater replay --from lineage.db --to http://localhost:9002 --diff
     """
     from headwater.events import to_micros
     from headwater.plugins.delivery._replay import opened_events
@@ -156,28 +158,37 @@ def _send(live: Live, backend: Backend, since: int, after: int, *, as_json: bool
 
 def _print_graph(answer: GraphPreview) -> None:
     """Print the differences, then what was compared."""
-    for old, new in answer["renamed"]:
-        _print_mark("~", f"{old} → {new}")
-    for mark, edges in (("+", answer["edgesAdded"]), ("-", answer["edgesRemoved"])):
-        for above, below in edges:
-            _print_mark(mark, f"{above} → {below}")
-    for mark, pairs in (("+", answer["columnsAdded"]), ("-", answer["columnsRemoved"])):
-        for pair in pairs:
-            source = f"{pair['source']}.{pair['sourceColumn'] or '*'}"
-            way = "→" if pair["isDirect"] else "⇢"
-            _print_mark(mark, f"{source} {way} {pair['dataset']}.{pair['column']}")
-    keys = ("renamed", "edgesAdded", "edgesRemoved", "columnsAdded", "columnsRemoved")
-    if not any(answer[key] for key in keys):  # type: ignore[literal-required]
+    changes = list(_changes(answer))
+    for mark, text in changes:
+        _print_mark(mark, text)
+    if not changes:
         print_line("No differences.")
     compared = f"{counted(answer['jobs'], 'job')} compared, {answer['same']:,} equal edges"
     if answer["columnsCompared"] is not None:
         compared += f", columns of {counted(answer['columnsCompared'], 'dataset')}"
     if answer["otherJobs"]:
-        compared += f"; {answer['otherJobs']:,} other jobs at {answer['target']} stay as they are"
+        compared += f"; {counted(answer['otherJobs'], 'other job')} at {answer['target']} not sent"
     print_line(escaped(compared))
+    if newer := answer["newerJobs"]:
+        jobs = ", ".join(newer[:_MOST_NAMED]) + (" and others" if newer[_MOST_NAMED:] else "")
+        text = f"{counted(len(newer), 'job')} with a newer run there, which stays: {jobs}"
+        print_line(escaped(text))
     if answer["aliases"]:
-        text = f"The log has {answer['aliases']:,} aliases of users, which are not sent"
+        text = f"The log has aliases of users ({answer['aliases']:,}), which are not sent"
         print_line(text, is_error=True)
+
+
+def _changes(answer: GraphPreview) -> Iterator[tuple[str, str]]:
+    """Yield the mark and the text of each difference."""
+    for old, new in answer["renamed"]:
+        yield "~", f"{old} → {new}"
+    for mark, edges in (("+", answer["edgesAdded"]), ("-", answer["edgesRemoved"])):
+        yield from ((mark, f"{above} → {below}") for above, below in edges)
+    for mark, pairs in (("+", answer["columnsAdded"]), ("-", answer["columnsRemoved"])):
+        for pair in pairs:
+            source = f"{pair['source']}.{pair['sourceColumn'] or '*'}"
+            arrow = "→" if pair["isDirect"] else "⇢"
+            yield mark, f"{source} {arrow} {pair['dataset']}.{pair['column']}"
 
 
 def _print_backend(answer: BackendPreview) -> None:

@@ -11,6 +11,12 @@ from headwater.errors import ConfigError, how_to_install
 from headwater.plugins.harvest.harvester import Harvester
 
 Paths = Annotated[list[Path], typer.Argument(help="Files or folders.")]
+_Namespaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--namespace", metavar="PLATFORM=NAMESPACE", help="Namespace of a platform's datasets."
+    ),
+]
 
 
 def spark_logs(paths: Paths) -> Harvester:
@@ -82,3 +88,35 @@ def marquez(
             f"harvest marquez: the package {error.name} is missing. {how_to_install('postgresql')}"
         ) from None
     return Marquez(conninfo)
+
+
+def datahub(
+    files: Annotated[list[Path], typer.Argument(help="Files of DataHub's file sink.")],
+    namespace: _Namespaces = None,
+) -> Harvester:
+    """Import datasets, jobs, runs and dashboards that DataHub exported.
+
+    Example: headwater harvest datahub export.json --namespace postgres=postgres://db:5432 --dry-run
+    """
+    from headwater.plugins.harvest._catalog_names import namespaces_of
+    from headwater.plugins.harvest._datahub import DataHub
+
+    paths = [path.absolute() for path in files]
+    return DataHub(paths=paths, namespaces=namespaces_of(namespace or ()))
+
+
+def openmetadata(
+    files: Annotated[list[Path], typer.Argument(help="CSV files of exported lineage.")],
+    namespace: _Namespaces = None,
+) -> Harvester:
+    """Import lineage that OpenMetadata exported as CSV.
+
+    Pass the namespace of each service, such as --namespace warehouse=snowflake://org-account.
+
+    Example: headwater harvest openmetadata lineage.csv --dry-run
+    """
+    from headwater.plugins.harvest._catalog_names import namespaces_of
+    from headwater.plugins.harvest._openmetadata import OpenMetadata
+
+    paths = [path.absolute() for path in files]
+    return OpenMetadata(paths=paths, namespaces=namespaces_of(namespace or ()))

@@ -1,0 +1,69 @@
+"""OpenLineage names of datasets in catalogs, which know platforms but no hosts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from headwater.errors import ConfigError
+from headwater.identity import DatasetName, canonical_name
+
+log = logging.getLogger(__name__)
+
+_BUCKETS = {"s3": "s3", "gcs": "gs", "gs": "gs"}
+"""Platforms whose names are a bucket and a key, by the scheme of their namespaces."""
+_GLOBAL = frozenset({"bigquery", "pubsub", "file"})
+"""Platforms whose namespace in OpenLineage is their name: they need no host."""
+
+
+@dataclass(slots=True)
+class Namespaces:
+    """The namespaces of the platforms of a catalog.
+
+    Without its namespace, a platform's datasets do not join those that producers report, because a
+    catalog does not say on which host they are.
+    """
+
+    given: Mapping[str, str]
+    """Namespaces that the user passed, by platform or service."""
+    missing: set[str] = field(default_factory=set)
+    """The platforms of datasets without a namespace."""
+
+    def of(self, place: str, platform: str, name: str) -> DatasetName:
+        """Return the name of a dataset; `place` is what the user maps to a namespace."""
+        namespace = self.given.get(place)
+        if namespace is None and (scheme := _BUCKETS.get(platform)) and place == platform:
+            bucket, _, key = name.partition("/")
+            return canonical_name(f"{scheme}://{bucket}", key or "/")
+        if namespace is None:
+            if place not in _GLOBAL:
+                self.missing.add(place)
+            return canonical_name(place, name)
+        if namespace.startswith("arn:") and ":glue:" in namespace and "/" not in name:
+            return canonical_name(namespace, f"table/{name.replace('.', '/', 1)}")
+        return canonical_name(namespace, name)
+
+    def warn(self) -> None:
+        """Log the platforms without a namespace."""
+        if self.missing:
+            log.warning(
+                "No namespace for %s: their datasets get this name as namespace and join no dataset"
+                " of another producer. Pass --namespace, such as --namespace %s=postgres://db:5432",
+                ", ".join(sorted(self.missing)),
+                min(self.missing),
+            )
+
+
+def namespaces_of(options: Iterable[str]) -> Namespaces:
+    """Parse options such as `snowflake=snowflake://org-account`. Raises ConfigError."""
+    given: dict[str, str] = {}
+    for option in options:
+        place, equals, namespace = option.partition("=")
+        if not (equals and place and namespace):
+            raise ConfigError(
+                f"--namespace: received {option!r}, expected PLATFORM=NAMESPACE, such as"
+                " snowflake=snowflake://org-account"
+            )
+        given[place] = namespace
+    return Namespaces(given)

@@ -1,0 +1,162 @@
+"""Read the entities in a file of DataHub's file sink: metadata change proposals and events.
+
+The file sink writes the aspects of entities as JSON, with decoded aspects or, with
+`legacy_nested_json_string`, as text (`datahub.ingestion.sink.file`). Older sources write snapshots
+with several aspects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from headwater.errors import ConfigError
+from headwater.events.column_lineage import objects
+from headwater.unzip import open_unzipped
+
+Aspect = dict[str, Any]
+"""An aspect of an entity as JSON."""
+
+_DATASET = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),([^,]+)\)")
+_FLOW = re.compile(r"urn:li:dataFlow:\(([^,]+),(.+),([^,]+)\)")
+_JOB = re.compile(r"urn:li:dataJob:\((urn:li:dataFlow:\(.+\)),([^)]+)\)")
+_FIELD = re.compile(r"urn:li:schemaField:\((urn:li:dataset:\(.+\)),([^)]+)\)")
+_TOKEN = re.compile(r"\[(?:version|type|key)=[^\]]*\]\.?")
+_ENCODED = {"%2C": ",", "%28": "(", "%29": ")"}
+_EVENTS = "dataProcessInstanceRunEvent"
+
+
+@dataclass(slots=True)
+class Entity:
+    """The aspects of an entity by name; the newest of each, and all events of a run."""
+
+    urn: str
+    aspects: dict[str, Aspect] = field(default_factory=dict)
+    run_events: list[Aspect] = field(default_factory=list)
+    observed: int = 0
+    """When an aspect was last observed, in milliseconds; 0 if it is unknown."""
+
+    @property
+    def is_removed(self) -> bool:
+        """True if DataHub hides the entity."""
+        return bool(self.aspects.get("status", {}).get("removed"))
+
+    def get(self, aspect: str) -> Aspect:
+        """Return an aspect; empty if the file does not have it."""
+        return self.aspects.get(aspect, {})
+
+
+def entities_of(path: Path) -> dict[str, Entity]:
+    """Return the entities of a file by URN. Raises ConfigError if it is no export of DataHub."""
+    try:
+        with open_unzipped(path) as file:
+            records: Any = orjson.loads(file.read())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    found: dict[str, Entity] = {}
+    for record in objects(records if isinstance(records, list) else [records]):
+        for urn, name, aspect, observed in _aspects(record):
+            entity = found.setdefault(urn, Entity(urn))
+            entity.observed = max(entity.observed, observed)
+            if name == _EVENTS:
+                entity.run_events.append(aspect)
+            else:
+                entity.aspects[name] = aspect
+    if not found:
+        raise ConfigError(
+            f"{path}: found no metadata change proposals, expected a file that `datahub ingest`"
+            " wrote with `sink: {type: file}`"
+        )
+    return found
+
+
+def _aspects(record: Aspect) -> Iterator[tuple[str, str, Aspect, int]]:
+    """Yield the URN, the name and the content of each aspect, with the time in milliseconds."""
+    seen = record.get("systemMetadata") or {}
+    observed = seen.get("lastObserved") if isinstance(seen, dict) else 0
+    at = observed if isinstance(observed, int) else 0
+    urn, name, aspect = (record.get(key) for key in ("entityUrn", "aspectName", "aspect"))
+    if isinstance(urn, str) and isinstance(name, str) and isinstance(aspect, dict):
+        if record.get("changeType") not in (None, "UPSERT", "CREATE", "CREATE_ENTITY", "RESTATE"):
+            return
+        content = aspect.get("json")
+        if content is None and isinstance(aspect.get("value"), str):
+            content = orjson.loads(aspect["value"])
+        if isinstance(content, dict):
+            yield urn, name, content, at
+        return
+    for snapshot in objects(list((record.get("proposedSnapshot") or {}).values())):
+        for item in objects(snapshot.get("aspects")):
+            for type_, content in item.items():
+                kind = type_.rpartition(".")[2]
+                if isinstance(content, dict):
+                    yield str(snapshot.get("urn")), kind[:1].lower() + kind[1:], content, at
+
+
+def dataset_of(urn: object) -> tuple[str, str, str] | None:
+    """Return the platform, the name and the environment in the URN of a dataset."""
+    match = _DATASET.fullmatch(str(urn))
+    return (match[1], decoded(match[2]), match[3]) if match else None
+
+
+def flow_of(urn: object) -> tuple[str, str, str] | None:
+    """Return the orchestrator, the id and the cluster in the URN of a flow."""
+    match = _FLOW.fullmatch(str(urn))
+    return (match[1], decoded(match[2]), match[3]) if match else None
+
+
+def job_of(urn: object) -> tuple[str, str] | None:
+    """Return the URN of the flow and the id of the job in the URN of a job."""
+    match = _JOB.fullmatch(str(urn))
+    return (match[1], decoded(match[2])) if match else None
+
+
+def field_of(urn: object) -> tuple[str, str] | None:
+    """Return the URN of the dataset and the column in the URN of a field."""
+    match = _FIELD.fullmatch(str(urn))
+    return (match[1], column_of(decoded(match[2]))) if match else None
+
+
+def column_of(path: str) -> str:
+    """Return the column of a field path: DataHub's version 2 has types in it, in brackets."""
+    return _TOKEN.sub("", path)
+
+
+def decoded(text: str) -> str:
+    """Return a part of a URN with the characters that URNs encode."""
+    for code, char in _ENCODED.items():
+        text = text.replace(code, char)
+    return text
+
+
+def last_part(urn: object) -> str:
+    """Return the name in the URN of a user, a group, a tag or a term."""
+    return decoded(str(urn).removeprefix("urn:li:").partition(":")[2])
+
+
+def edges_of(aspect: Aspect, plain: str, edges: str) -> list[str]:
+    """Return the URNs in an older and a newer key of an aspect.
+
+    The older key of a chart has a union of one type: `{"string": URN}`.
+    """
+    named = [
+        next(iter(item.values()), None) if isinstance(item, dict) else item
+        for item in aspect.get(plain) or ()
+    ]
+    linked = [edge.get("destinationUrn") for edge in objects(aspect.get(edges))]
+    return [urn for urn in (*named, *linked) if isinstance(urn, str)]
+
+
+def by_type(entities: dict[str, Entity]) -> dict[str, list[Entity]]:
+    """Return the entities of each type, without removed ones."""
+    found: dict[str, list[Entity]] = defaultdict(list)
+    for entity in entities.values():
+        if not entity.is_removed:
+            found[entity.urn.removeprefix("urn:li:").partition(":")[0]].append(entity)
+    return found

@@ -1,0 +1,162 @@
+"""Import lineage that OpenMetadata exported as CSV, by its page or its API (`lineage/exportAsync`).
+
+Each row is an edge between two entities or two columns (`LineageRepository.exportCsvAsync`). A row
+with columns has no pipeline, also if OpenMetadata knows it, so these edges have no job.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from openlineage.client.event_v2 import DatasetEvent, JobEvent
+from openlineage.client.facet_v2 import job_type_job
+
+from headwater.collect.lines import Lines
+from headwater.errors import ConfigError
+from headwater.events import JobRef
+from headwater.identity import DatasetName
+from headwater.plugins.harvest._catalog_names import Namespaces
+from headwater.plugins.harvest._declared import Declared, dataset_event, job_event
+from headwater.plugins.harvest.events import to_json
+from headwater.plugins.harvest.harvester import Cursor, Portion
+from headwater.redaction import Redactor
+from headwater.unzip import open_unzipped
+
+_PRODUCER = "https://github.com/open-metadata/OpenMetadata"
+_REQUIRED = ("fromEntityFQN", "fromServiceName", "toEntityFQN", "toServiceName")
+_NO_DATABASE = "default."
+"""OpenMetadata's database of platforms that only have schemas, such as MySQL."""
+_AT_ONCE = 500
+_PART = re.compile(r'"((?:[^"]|"")*)"|([^.]+)')
+_Row = dict[str, str]
+_Pairs = dict[DatasetName, set[tuple[str, str]]]
+
+
+@dataclass(slots=True)
+class _Pipeline:
+    declared: Declared
+    kind: str
+    inputs: set[DatasetName] = field(default_factory=set)
+    outputs: dict[DatasetName, _Pairs] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenMetadata:
+    """CSV files of exported lineage."""
+
+    paths: list[Path]
+    namespaces: Namespaces
+
+    @property
+    def source(self) -> str:
+        """The files."""
+        return f"openmetadata:{'|'.join(sorted(map(str, self.paths)))}"
+
+    def harvest(
+        self, cursor: Cursor, since: datetime | None, redactor: Redactor
+    ) -> Iterator[Portion]:
+        """Yield the events of all files; equal edges of several exports are one. ConfigError."""
+        rows = [row for path in self.paths for row in _rows(path)]
+        at = datetime.fromtimestamp(max(path.stat().st_mtime for path in self.paths), UTC)
+        lines = Lines(redactor)
+        for event in _Export(rows, self.namespaces, at).events():
+            lines.add(to_json(event), self.source)
+            if len(lines.entries) >= _AT_ONCE:
+                yield Portion(lines, {})
+                lines = Lines(redactor)
+        yield Portion(lines, {})
+        self.namespaces.warn()
+
+
+class _Export:
+    """The edges of an export; `at` is the time of its newest file."""
+
+    def __init__(self, rows: list[_Row], namespaces: Namespaces, at: datetime) -> None:
+        self._namespaces = namespaces
+        self._at = at
+        self._declared: dict[DatasetName, Declared] = {}
+        self._sources: dict[DatasetName, _Pairs] = defaultdict(dict)
+        self._pipelines: dict[JobRef, _Pipeline] = {}
+        for row in rows:
+            self._add(row)
+
+    def events(self) -> Iterator[DatasetEvent | JobEvent]:
+        """Yield the events of all datasets and pipelines."""
+        for name, declared in self._declared.items():
+            sources = self._sources.get(name, {})
+            yield dataset_event(name, declared, sources, self._at, _PRODUCER)
+        for ref, pipeline in self._pipelines.items():
+            kind = job_type_job.JobTypeJobFacet("BATCH", pipeline.kind, "JOB", producer=_PRODUCER)
+            inputs, outputs = pipeline.inputs, pipeline.outputs
+            about = (self._at, _PRODUCER, kind)
+            yield job_event(ref, pipeline.declared, inputs, outputs, *about)
+
+    def _add(self, row: _Row) -> None:
+        above, below = self._entity(row, "from"), self._entity(row, "to")
+        if pipeline := row.get("pipelineName"):
+            service = row.get("pipelineServiceName") or "openmetadata"
+            ref = JobRef(self._namespaces.given.get(service, service), pipeline)
+            owners = _owners(row.get("pipelineOwners"))
+            about = Declared(row.get("pipelineDescription") or "", owners)
+            kind = (row.get("pipelineServiceType") or "openmetadata").upper()
+            job = self._pipelines.setdefault(ref, _Pipeline(about, kind))
+            job.inputs.add(above)
+            job.outputs.setdefault(below, {})
+            return
+        pairs = self._sources[below].setdefault(above, set())
+        source, target = row.get("fromChildEntityFQN"), row.get("toChildEntityFQN")
+        if source and target:
+            own = (len(_parts(row[key])) for key in ("toEntityFQN", "fromEntityFQN"))
+            columns = (_parts(target)[next(own) :], _parts(source)[next(own) :])
+            pairs.add((".".join(columns[0]), ".".join(columns[1])))
+
+    def _entity(self, row: _Row, side: str) -> DatasetName:
+        """Return the name of an entity; keep its owners."""
+        service = row[f"{side}ServiceName"]
+        platform = (row.get(f"{side}ServiceType") or service).lower()
+        parts = _parts(row[f"{side}EntityFQN"])
+        own = ".".join(parts[1:] if parts[:1] == [service] and parts[1:] else parts)
+        place = service
+        if service not in self._namespaces.given and platform == "bigquery":
+            place = platform
+        name = self._namespaces.of(place, platform, own.removeprefix(_NO_DATABASE))
+        declared = self._declared.setdefault(name, Declared())
+        owners = _owners(row.get(f"{side}Owners"))
+        declared.owners = list(dict.fromkeys([*declared.owners, *owners]))
+        return name
+
+
+def _rows(path: Path) -> list[_Row]:
+    try:
+        with open_unzipped(path) as file:
+            text = file.read().decode("utf-8-sig")
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(f"{path}: cannot be read as CSV: {error}") from None
+    header = reader.fieldnames or ()
+    if missing := [name for name in _REQUIRED if name not in header]:
+        raise ConfigError(
+            f"{path}: received the columns {', '.join(header) or 'none'}, but {', '.join(missing)}"
+            " are missing: expected a CSV file of OpenMetadata's page Lineage, Export"
+        )
+    for number, row in enumerate(rows, 2):
+        if None in row or not all(row.get(name) for name in _REQUIRED):
+            raise ConfigError(f"{path}:{number}: expected values of {', '.join(_REQUIRED)}")
+    return rows
+
+
+def _parts(name: str) -> list[str]:
+    """Split a fully qualified name at dots outside of quotes."""
+    return [(match[1] or "").replace('""', '"') or match[2] for match in _PART.finditer(name)]
+
+
+def _owners(text: str | None) -> list[str]:
+    return [owner for owner in (text or "").split(";") if owner]
