@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import lzma
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +72,43 @@ def test_datahub_export_becomes_lineage(
     assert "shop.public.gone" not in stored  # removed in DataHub
     again = harvest("datahub", str(path), "--namespace", f"postgres={_DB}")
     assert "stored 0, duplicates 0" in again.stdout
+
+
+def test_datahub_export_of_a_real_dbt_project_has_all_its_edges_and_no_other(
+    tmp_path: Path, harvest: Callable[..., Answer], ask: Callable[..., Any], call: Call
+) -> None:
+    """Recorded by `truth/recorders/datahub.py`; its lineage of tables is a patch."""
+    recorded = Path(__file__).with_name("datahub_dbt_export.json.xz")
+    path = tmp_path / "export.json"
+    path.write_bytes(lzma.decompress(recorded.read_bytes()))
+    done = harvest("datahub", str(path), "--namespace", "duckdb=duckdb:///shop.duckdb")
+    assert done.returncode == 0, done.stderr
+    log = str(tmp_path / "log.db")
+    diagram = call("export", "--format", "graphviz", "--database", log).stdout
+    names = dict(re.findall(r'(n\d+) \[label="([^"]+)"', diagram))
+    edges = {(names[a], names[b]) for a, b in re.findall(r"(n\d+) -> (n\d+)", diagram)}
+    raw, main = "shop.main_raw.raw", "shop.main"
+    assert edges == {
+        (f"{raw}_customers", f"{main}.stg_customers"),
+        (f"{raw}_orders", f"{main}.stg_orders"),
+        (f"{raw}_payments", f"{main}.stg_payments"),
+        (f"{main}.stg_customers", f"{main}.customers"),
+        (f"{main}.orders", f"{main}.customers"),
+        (f"{main}.stg_orders", f"{main}.orders"),
+        (f"{main}.stg_payments", f"{main}.orders"),
+        (f"{main}.stg_orders", f"{main}.payments_inc"),
+        (f"{main}.stg_payments", f"{main}.payments_inc"),
+        (f"{main}.stg_orders", "shop.snapshots.orders_snapshot"),
+        (f"{main}.customers", f"{main}.top_customers"),
+        (f"{main}.fx_rates", f"{main}.daily_revenue"),
+        (f"{main}.stg_payments", f"{main}.daily_revenue"),
+        (f"{main}.stg_orders", f"{main}.daily_revenue"),  # through an ephemeral model
+        (f"{main}.customers", "exposure.jaffle.weekly_dashboard"),
+        (f"{main}.orders", "exposure.jaffle.weekly_dashboard"),
+    }
+    (revenue,) = ask("columns", "daily_revenue")["up"]["children"]
+    sources = {(leaf["name"], leaf["field"]) for leaf in revenue["children"]}
+    assert sources == {(f"{main}.fx_rates", "rate"), (f"{main}.stg_payments", "amount")}
 
 
 def test_drop_is_not_called_safe_by_the_word_of_a_catalog(

@@ -13,7 +13,7 @@ from headwater.log import EventLog
 
 from .recording import copied, file_transport, keep, run
 
-_PACKAGES = [
+PACKAGES = [
     "dbt-core==1.11.16",
     "dbt-duckdb==1.11.1",
     "openlineage-dbt==1.54.0",
@@ -30,18 +30,18 @@ _SOURCE = (
 def main() -> None:
     """Record all cases of dbt."""
     with copied("dbt") as folder:
-        _prepare(folder)
+        prepare(folder)
         _dbt(folder, "dbt-build", "build")
         keep("dbt-build", folder / "dbt-build.jsonl", folder, _names("dbt-build"))
         _dbt(folder, "dbt-incremental", "run", "--select", "payments_inc")
         keep("dbt-incremental", folder / "dbt-incremental.jsonl", folder, _names("dbt-incremental"))
     with copied("dbt") as folder:
-        _prepare(folder)
+        prepare(folder)
         case, nodes = (
             "dbt-failed-model",
             "stg_customers stg_orders stg_payments orders customers top_customers",
         )
-        run(_PACKAGES, ["dbt", "seed"], folder)
+        run(PACKAGES, ["dbt", "seed"], folder)
         _dbt(folder, case, "run", "--select", *nodes)
         model = folder / "models/marts/orders.sql"
         model.write_text(model.read_text().replace("p.total_amount as", "p.total as"))
@@ -54,9 +54,9 @@ def harvested() -> None:
     """Record the import of a build whose catalog was generated."""
     case = "dbt-harvest"
     with copied("dbt") as folder:
-        _prepare(folder)
-        run(_PACKAGES, ["dbt", "build"], folder)
-        run(_PACKAGES, ["dbt", "docs", "generate", "--no-compile"], folder)
+        prepare(folder)
+        run(PACKAGES, ["dbt", "build"], folder)
+        run(PACKAGES, ["dbt", "docs", "generate", "--no-compile"], folder)
         database = folder / "log.db"
         program = Path(sys.executable).with_name("headwater")
         command: list[str | Path] = [program, "harvest", "dbt", folder, "--yes"]
@@ -68,8 +68,9 @@ def harvested() -> None:
         keep(case, folder / "events.jsonl", folder, _names(case) | {"/srv/shop/": f"/srv/{case}/"})
 
 
-def _prepare(folder: Path) -> None:
-    run(_PACKAGES, ["python", "-c", _SOURCE], folder)
+def prepare(folder: Path) -> None:
+    """Create the source table of the project."""
+    run(PACKAGES, ["python", "-c", _SOURCE], folder)
 
 
 def _dbt(folder: Path, case: str, *command: str) -> None:
@@ -78,7 +79,7 @@ def _dbt(folder: Path, case: str, *command: str) -> None:
         "OPENLINEAGE_NAMESPACE": case,
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
     }
-    run(_PACKAGES, ["dbt-ol", *command], folder, settings, may_fail=True)
+    run(PACKAGES, ["dbt-ol", *command], folder, settings, may_fail=True)
 
 
 def _names(case: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ siblings in DataHub, and one dataset here. Dependencies between jobs without dat
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -106,7 +106,8 @@ class _Export:
     def events(self) -> Iterator[DatasetEvent | JobEvent | RunEvent]:
         """Yield the events of all entities."""
         for entity in self._by_type["dataset"]:
-            if (name := self._name(entity.urn)) is not None:
+            name = None if _is_ephemeral(entity) else self._name(entity.urn)
+            if name is not None:
                 sources = self._sources(entity.get("upstreamLineage"), name)
                 at = self._time(entity.observed)
                 yield dataset_event(name, _declared(entity), sources, at, _PRODUCER)
@@ -123,10 +124,15 @@ class _Export:
 
     @cached_property
     def _siblings(self) -> dict[str, str]:
-        """The table that each dbt model builds."""
+        """The table that each dbt model builds.
+
+        DataHub's server derives siblings from copies of dbt models; other exports have only these.
+        """
         found: dict[str, str] = {}
         for entity in self._by_type["dataset"]:
-            for other in entity.get("siblings").get("siblings") or ():
+            upstreams = objects(entity.get("upstreamLineage").get("upstreams"))
+            copies = [item.get("dataset") for item in upstreams if item.get("type") == "COPY"]
+            for other in (*(entity.get("siblings").get("siblings") or ()), *copies):
                 pair = {_platform(urn) == "dbt": str(urn) for urn in (entity.urn, other)}
                 if len(pair) == 2:
                     found[pair[True]] = pair[False]
@@ -149,7 +155,20 @@ class _Export:
         return self._namespaces.of(place, platform, name)
 
     def _names(self, urns: Iterable[str]) -> list[DatasetName]:
-        return [name for urn in urns if (name := self._name(urn)) is not None]
+        """Return the names of datasets; those that an ephemeral model of dbt reads in its place."""
+        found: dict[DatasetName, None] = {}
+        waiting, seen = deque(urns), set[str]()
+        while waiting:
+            urn = waiting.popleft()
+            entity = self._entities.get(urn)
+            if entity is not None and _is_ephemeral(entity):
+                upstreams = objects(entity.get("upstreamLineage").get("upstreams"))
+                above = {str(item.get("dataset")) for item in upstreams} - seen
+                seen |= above
+                waiting.extend(sorted(above))
+            elif (name := self._name(urn)) is not None:
+                found[name] = None
+        return list(found)
 
     def _sources(self, aspect: Aspect, own: DatasetName) -> _Pairs:
         """Return the sources of a dataset by an aspect with lineage of tables and columns."""
@@ -167,7 +186,9 @@ class _Export:
         for edge in objects(aspect.get("fineGrainedLineages")):
             for below in filter(None, map(field_of, edge.get("downstreams") or ())):
                 for above in filter(None, map(field_of, edge.get("upstreams") or ())):
-                    source = self._name(above[0])
+                    entity = self._entities.get(above[0])
+                    is_table = entity is None or not _is_ephemeral(entity)
+                    source = self._name(above[0]) if is_table else None
                     if source is not None:
                         yield self._name(below[0]), source, (below[1], above[1])
 
@@ -237,6 +258,12 @@ class _Export:
     def _read_by(self, entity: Entity) -> list[str]:
         charts = edges_of(entity.get("chartInfo"), "inputs", "inputEdges")
         return [*charts, *edges_of(entity.get("dashboardInfo"), "datasets", "datasetEdges")]
+
+
+def _is_ephemeral(entity: Entity) -> bool:
+    """Return True for a model of dbt that is a part of other queries, not a table."""
+    properties = entity.get("datasetProperties").get("customProperties") or {}
+    return _platform(entity.urn) == "dbt" and properties.get("materialization") == "ephemeral"
 
 
 def _platform(urn: object) -> str | None:

@@ -30,6 +30,7 @@ _FIELD = re.compile(r"urn:li:schemaField:\((urn:li:dataset:\(.+\)),([^)]+)\)")
 _TOKEN = re.compile(r"\[(?:version|type|key)=[^\]]*\]\.?")
 _ENCODED = {"%2C": ",", "%28": "(", "%29": ")"}
 _EVENTS = "dataProcessInstanceRunEvent"
+_PATCH = "PATCH"
 
 
 @dataclass(slots=True)
@@ -61,13 +62,17 @@ def entities_of(path: Path) -> dict[str, Entity]:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     found: dict[str, Entity] = {}
     for record in objects(records if isinstance(records, list) else [records]):
-        for urn, name, aspect, observed in _aspects(record):
+        for urn, name, content, observed in _aspects(record):
             entity = found.setdefault(urn, Entity(urn))
             entity.observed = max(entity.observed, observed)
-            if name == _EVENTS:
-                entity.run_events.append(aspect)
+            if record.get("changeType") == _PATCH:
+                _patch(entity.aspects.setdefault(name, {}), content)
+            elif not isinstance(content, dict):
+                continue
+            elif name == _EVENTS:
+                entity.run_events.append(content)
             else:
-                entity.aspects[name] = aspect
+                entity.aspects[name] = content
     if not found:
         raise ConfigError(
             f"{path}: found no metadata change proposals, expected a file that `datahub ingest`"
@@ -76,27 +81,43 @@ def entities_of(path: Path) -> dict[str, Entity]:
     return found
 
 
-def _aspects(record: Aspect) -> Iterator[tuple[str, str, Aspect, int]]:
+def _aspects(record: Aspect) -> Iterator[tuple[str, str, Any, int]]:
     """Yield the URN, the name and the content of each aspect, with the time in milliseconds."""
     seen = record.get("systemMetadata") or {}
     observed = seen.get("lastObserved") if isinstance(seen, dict) else 0
     at = observed if isinstance(observed, int) else 0
     urn, name, aspect = (record.get(key) for key in ("entityUrn", "aspectName", "aspect"))
     if isinstance(urn, str) and isinstance(name, str) and isinstance(aspect, dict):
-        if record.get("changeType") not in (None, "UPSERT", "CREATE", "CREATE_ENTITY", "RESTATE"):
-            return
-        content = aspect.get("json")
-        if content is None and isinstance(aspect.get("value"), str):
-            content = orjson.loads(aspect["value"])
-        if isinstance(content, dict):
-            yield urn, name, content, at
+        if record.get("changeType") != "DELETE":
+            text = aspect.get("value")
+            yield urn, name, orjson.loads(text) if isinstance(text, str) else aspect.get("json"), at
         return
     for snapshot in objects(list((record.get("proposedSnapshot") or {}).values())):
         for item in objects(snapshot.get("aspects")):
             for type_, content in item.items():
                 kind = type_.rpartition(".")[2]
-                if isinstance(content, dict):
-                    yield str(snapshot.get("urn")), kind[:1].lower() + kind[1:], content, at
+                yield str(snapshot.get("urn")), kind[:1].lower() + kind[1:], content, at
+
+
+def _patch(aspect: Aspect, patch: Any) -> None:
+    """Apply a JSON patch (RFC 6902) whose paths address items of lists by their URNs.
+
+    DataHub's sources send lineage like this by default, so that they do not replace what others
+    reported (`datahub.specific`). Only additions occur in exports.
+    """
+    for operation in objects(patch.get("patch") if isinstance(patch, dict) else patch):
+        key, *keys = str(operation.get("path")).removeprefix("/").split("/")
+        keys = [part.replace("~1", "/").replace("~0", "~") for part in keys]
+        value = operation.get("value")
+        if operation.get("op") not in ("add", "replace"):
+            continue
+        if key == "fineGrainedLineages" and len(keys) == 4:
+            _, below, _, above = keys
+            value = {"downstreams": [below], "upstreams": [above]}
+        if not keys:
+            aspect[key] = value
+        elif isinstance(aspect.setdefault(key, []), list):
+            aspect[key].append(value)
 
 
 def dataset_of(urn: object) -> tuple[str, str, str] | None:
