@@ -118,6 +118,14 @@ def small(live: Live, build: Any) -> Live:
         ("problems", {"node": "lone"}, "not_reported"),
         ("unused", {"days": 1}, "found"),
         ("unused", {"text": "raw"}, "none"),
+        ("recalls", {}, "none"),
+        ("recalls", {"node": "raw"}, "not_reported"),
+        ("recalls", {"node": "missing"}, "unknown"),
+        ("tags", {}, "not_reported"),
+        ("tags", {"tag": "pii"}, "not_reported"),
+        ("tags", {"node": "missing"}, "unknown"),
+        ("map", {}, "found"),
+        ("map", {"path": ["missing"]}, "unknown"),
     ],
 )
 def test_status_distinguishes_unknown_from_none(
@@ -333,6 +341,9 @@ async def _every_tool(client: Client) -> dict[str, Any]:
         "version": {"version": "yellow_taxi_raw@164844157383115814"},
         "problems": {},
         "unused": {"days": 2},
+        "recalls": {"node": _FORECAST},
+        "tags": {},
+        "map": {"path": [""]},
     }
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert listed.keys() == calls.keys()
@@ -354,6 +365,7 @@ def test_sdk_client_gets_answers_over_http(
 ) -> None:
     url = serving(make_app(taxi))
     answers = _run(_every_tool, f"{url}/mcp", mode)
+    assert answers.pop("recalls")["status"] == "none"
     assert {answer["status"] for answer in answers.values()} == {"found"}
     assert answers["upstream"]["page"].startswith(f"{url}/lineage?node=")
 
@@ -362,6 +374,7 @@ def test_sdk_client_gets_answers_over_http(
 def test_sdk_client_gets_answers_over_stdio(taxi: Live, serving: Callable[..., str]) -> None:
     url = serving(make_app(taxi))
     answers = _run(_every_tool, _stdio("--url", url))
+    assert answers.pop("recalls")["status"] == "not_reported"  # the sample has no code versions
     assert {answer["status"] for answer in answers.values()} == {"found"}
     assert answers["upstream"]["page"].startswith(f"{url}/lineage?node=")
 
@@ -614,6 +627,11 @@ def hostile(live: Live, build: Any) -> Live:
         ("provenance", {"node": f"dataset:db:{_ORDER}"}),
         ("problems", {}),
         ("problems", {"node": f"dataset:db:{_ORDER}"}),
+        ("tags", {"tag": _ORDER}),
+        ("tags", {}),
+        ("recalls", {"node": f"dataset:db:{_ORDER}"}),
+        ("map", {"by": "owner"}),
+        ("map", {"by": "owner", "path": [_ORDER]}),
     ],
 )
 def test_texts_of_producers_are_delimited_and_labelled(

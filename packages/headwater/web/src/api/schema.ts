@@ -1256,7 +1256,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Page_TaintedVersion_"];
+                        "application/json": components["schemas"]["RecalledVersions"];
                     };
                 };
             };
@@ -2118,10 +2118,6 @@ export interface components {
             items: components["schemas"]["SuggestedAlias"][];
             next: string | null;
         };
-        Page_TaintedVersion_: {
-            items: components["schemas"]["TaintedVersion"][];
-            next: string | null;
-        };
         PipelineCompleteness: {
             id: string;
             isMeasured: boolean;
@@ -2258,6 +2254,11 @@ export interface components {
             /** @enum {string} */
             severity: "error" | "warning";
             subject: string;
+        };
+        RecalledVersions: {
+            items: components["schemas"]["TaintedVersion"][];
+            next: string | null;
+            total: number;
         };
         Removal: {
             at: string;

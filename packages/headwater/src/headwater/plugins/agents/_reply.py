@@ -68,13 +68,15 @@ class Context:
         except MissingQueryError:
             return {"at": None, "completeness": {"measures": {}}}
 
-    def page(self, view: str, **parameters: str | None) -> str | None:
+    def page(self, view: str, **parameters: str | list[str] | None) -> str | None:
         """Return the address of a view of the page."""
         if self.url is None:
             return None
         where = {**parameters, "at": self.moment}
         query = {name: value for name, value in where.items() if value is not None}
-        address = f"{self.url}/{view}?{urlencode(query)}" if query else f"{self.url}/{view}"
+        address = (
+            f"{self.url}/{view}?{urlencode(query, doseq=True)}" if query else f"{self.url}/{view}"
+        )
         return address if len(address) <= _LONGEST_PAGE else None
 
 

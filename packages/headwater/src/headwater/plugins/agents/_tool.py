@@ -11,14 +11,14 @@ from headwater.query import parameters
 from headwater.query.models import Json
 
 Text = StringConstraints(min_length=1, max_length=1_000)
-_FromAnswer = AfterValidator(undelimited)
+FromAnswer = AfterValidator(undelimited)
 Node = Annotated[
     str,
     Text,
-    _FromAnswer,
+    FromAnswer,
     Field(description="An id (dataset:NAMESPACE:NAME or job:NAMESPACE:NAME) or a short name."),
 ]
-ColumnName = Annotated[str, Text, _FromAnswer, Field(description="A column of the dataset.")]
+ColumnName = Annotated[str, Text, FromAnswer, Field(description="A column of the dataset.")]
 Time = Annotated[
     str, Text, Field(description="A time such as 2026-11-21T08:30:00Z, or the id of a run.")
 ]

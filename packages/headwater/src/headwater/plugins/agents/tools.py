@@ -16,6 +16,7 @@ from headwater.datasets.printing import removal_text
 from headwater.errors import ConfigError, MissingQueryError, NotFoundError
 from headwater.health.models import Finding
 from headwater.plugins.agents._lineage import Columns, Downstream, Path, Upstream, Why, flat
+from headwater.plugins.agents._listed import Map, Recalls, Tags
 from headwater.plugins.agents._reply import (
     Context,
     Status,
@@ -230,7 +231,7 @@ TOOLS: Mapping[str, type[Tool]] = {
     tool.name: tool
     for tool in (
         *(Find, Upstream, Downstream, Columns, Path, Why, Compare, Provenance, Version),
-        *(Incident, Unused, Problems),
+        *(Incident, Recalls, Tags, Unused, Problems, Map),
     )
 }
 

@@ -17,10 +17,9 @@ from headwater.lineage.taints import taints_in
 from headwater.log import Entry, entry_of
 from headwater.lookup import find_dataset
 from headwater.plugins.incidents._named import find_version
-from headwater.plugins.incidents.models import TaintedVersion
+from headwater.plugins.incidents.models import RecalledVersions, TaintedVersion
 from headwater.projection import State
-from headwater.query.models import Page
-from headwater.query.pages import Place, cut, paged
+from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Limit
 from headwater.query.registry import Times, query
 from headwater.redaction import Redactor
@@ -38,11 +37,12 @@ def taints_answer(
     ] = None,
     limit: Limit = 1_000,
     cursor: Cursor = None,
-) -> Page[TaintedVersion]:
+) -> RecalledVersions:
     """Return the recalled versions by dataset. Gates refuse their data by default."""
     found = list(_all(state) if node is None else _in(state, node))
     items, more = cut(("taints", node), found, _place, limit, cursor)
-    return paged([_answer(name, taint) for name, taint in items], more)
+    versions = [_answer(name, taint) for name, taint in items]
+    return {"items": versions, "next": more, "total": len(found)}
 
 
 def taint_entry(

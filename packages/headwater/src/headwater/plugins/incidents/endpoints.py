@@ -10,9 +10,8 @@ from pydantic import BaseModel, Field
 from headwater.http.models import Error
 from headwater.http.routes import LiveState, Queried, answer
 from headwater.plugins.incidents._taints import taint_entry, taints_answer
-from headwater.plugins.incidents.models import TaintedVersion
+from headwater.plugins.incidents.models import RecalledVersions
 from headwater.projection.live import Batch
-from headwater.query.models import Page
 
 router = APIRouter(route_class=Queried)
 
@@ -28,7 +27,7 @@ class NewTaint(BaseModel):
 @router.post(
     "/api/v2/taints",
     status_code=201,
-    response_model=Page[TaintedVersion],
+    response_model=RecalledVersions,
     responses={404: {"description": "There is no such version.", "model": Error}},
 )
 def post_taint(live: LiveState, new: NewTaint) -> Response:

@@ -101,6 +101,15 @@ class TaintedVersion(DatasetRef):
     at: str | None
 
 
+class RecalledVersions(Answer):
+    """One page of recalled versions, and the number of all."""
+
+    items: list[TaintedVersion]
+    next: str | None
+    """Cursor of the next page; null on the last one."""
+    total: int
+
+
 class VersionAnswer(DatasetRef):
     """A version of a dataset, with its writers, its readers and what contains its data."""
 

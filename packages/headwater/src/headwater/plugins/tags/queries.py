@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated
 
+from headwater import deadline
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.lineage.provenance import origin
@@ -12,12 +13,21 @@ from headwater.lineage.tags import ColumnTag, Tags, dataset_tag
 from headwater.lookup import find_dataset
 from headwater.plugins.tags._tagged import tagged_answer
 from headwater.projection import State
-from headwater.query.models import DatasetTag, Page
-from headwater.query.pages import cut, paged
+from headwater.query.models import Answer, DatasetTag
+from headwater.query.pages import cut
 from headwater.query.parameters import Cursor, Limit
 from headwater.query.registry import Times, query
 
 __all__ = ["tagged_answer", "tags_answer"]
+
+
+class TagsAnswer(Answer):
+    """One page of tags, and the number of all matching ones."""
+
+    items: list[DatasetTag]
+    next: str | None
+    """Cursor of the next page; null on the last one."""
+    total: int
 
 
 @query("tags", Times.THEN)
@@ -27,7 +37,7 @@ def tags_answer(
     key: Annotated[str | None, "Only tags with this key (not case-sensitive)."] = None,
     limit: Limit = 1_000,
     cursor: Cursor = None,
-) -> Page[DatasetTag]:
+) -> TagsAnswer:
     """Return the tags of datasets and columns, including those inherited through column lineage."""
     generations = generations_of(state)
     names = set(state.identity)
@@ -38,8 +48,11 @@ def tags_answer(
     tags = Tags(generations, selected)
     wanted = None if key is None else key.lower()
     column_tags = (column_tag for name in names for column_tag in tags.of(name))
-    matching = (
-        column_tag for column_tag in column_tags if wanted in (None, column_tag.tag.key.lower())
-    )
+    matching = [
+        column_tag
+        for column_tag in deadline.watched(column_tags)
+        if wanted in (None, column_tag.tag.key.lower())
+    ]
     chosen, more = cut(("tags", node, wanted), matching, ColumnTag.place, limit, cursor)
-    return paged([dataset_tag(column_tag) for column_tag in chosen], more)
+    items = [dataset_tag(column_tag) for column_tag in chosen]
+    return {"items": items, "next": more, "total": len(matching)}
