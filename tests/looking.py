@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import (
     Browser,
+    BrowserContext,
     ConsoleMessage,
     Locator,
     Page,
@@ -34,6 +35,8 @@ SLOWED_BY = os.environ.get("PAGE_SLOW")
 """The factor by which to slow the page, to find races; CONTRIBUTING.md describes it."""
 PATIENCE_MS = 60_000 if SLOWED_BY else 20_000
 """As long as a busy machine may need."""
+_OPTIONS: Any = {"reduced_motion": "reduce"}
+"""The options of contexts unless a test needs others."""
 
 
 @contextmanager
@@ -47,37 +50,46 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Another host name than localhost, so that the page is no secure context over plain HTTP.
         names = "--host-resolver-rules=MAP *.example 127.0.0.1"
-        yield playwright.chromium.launch(
+        # Pages are open for a second: optimizing their code takes longer than running it.
+        plain_code = "--js-flags=--no-maglev,--no-opt"
+        browser = playwright.chromium.launch(
             executable_path=chromium.program,
-            args=["--no-sandbox", names],
+            args=["--no-sandbox", names, plain_code],
             env={**os.environ, **chromium.environ},
         )
+        browser.new_context(**_OPTIONS)  # the shared one, see `looking`
+        yield browser
 
 
 @contextmanager
 def looking(
-    browser: Browser, url: str, expected: tuple[str, ...] = (), **options: Any
+    browser: Browser,
+    url: str,
+    expected: tuple[str, ...] = (),
+    is_shared: bool = True,
+    **options: Any,
 ) -> Iterator[Look]:
     """Return a function that opens a path of the page, with options of Playwright's context.
+
+    Without options, the first page is opened in a context that all tests share, so that the browser
+    finds the page's files in its cache. Each further page has its own, like another user's.
 
     At the end it fails if a page logged an unexpected error or sent a request to another host.
     For the report of a failed test, it logs what each page showed and which requests failed.
     """
     wrong: list[str] = []
-    contexts = []
+    contexts: list[BrowserContext] = []
     pages: list[tuple[Page, list[str]]] = []
 
     def open_(path: str, theme: Any = "light", width: int = 1440, height: int = 900) -> Page:
-        size: Any = {"width": width, "height": height}
-        context_options = {
-            "viewport": size,
-            "color_scheme": theme,
-            "reduced_motion": "reduce",
-            **options,
-        }
-        context = browser.new_context(**context_options)
-        contexts.append(context)
-        page = context.new_page()
+        if is_shared and not options and not pages:
+            page = browser.contexts[0].new_page()
+            _clear_storage(page, url)
+        else:
+            contexts.append(browser.new_context(**_OPTIONS | options))
+            page = contexts[-1].new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=theme)
         _slow_down(page)
         page.set_default_timeout(PATIENCE_MS)
         failed: list[str] = []
@@ -101,9 +113,20 @@ def looking(
     yield open_
     for page, failed in pages:
         _LOG.warning("%s showed %r; failed: %s", page.url, _shown(page), failed)
+    for page in browser.contexts[0].pages:
+        page.close()
+    browser.contexts[0].clear_permissions()
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+def _clear_storage(page: Page, origin: str) -> None:
+    """Delete what other tests left in the storage of an origin, but not the cached files."""
+    session = page.context.new_cdp_session(page)
+    kinds = "cookies,local_storage,indexeddb,cache_storage,service_workers"
+    session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": kinds})
+    session.detach()
 
 
 _CHANGES = ("ERR_NETWORK_CHANGED", "interrupted by another navigation")

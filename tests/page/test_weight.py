@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.looking import TRANSFERRED, Look
+from tests.looking import TRANSFERRED, Look, looking
 
 from .conftest import Lineage
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 _GRAPH = "/lineage?node=dataset:hive://lake:9083:nyc_taxi.weather_raw"
+
+
+@pytest.fixture
+def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
+    """Return a function that opens a path in a browser without cached files."""
+    with looking(browser, lineage.url, is_shared=False) as open_:
+        yield open_
 
 
 def test_start_page_transfers_at_most_150_kilobytes(look: Look) -> None:
