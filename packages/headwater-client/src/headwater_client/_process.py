@@ -16,7 +16,7 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from headwater_client._declared import Declared
 from headwater_client._report import Report
@@ -49,7 +49,7 @@ def run_command(
     started = datetime.now(UTC)
     folder = _capture_folder(command, environment)
     variables = environment_of(folder, environment) if folder else {}
-    child = _Child(command, {**environment, **child_environment(ref, root), **variables})
+    child = Child(command, {**environment, **child_environment(ref, root), **variables})
 
     @cache
     def run() -> ReportedRun:
@@ -75,7 +75,7 @@ def run_command(
     is_over.set()
     if heartbeat:
         beats.join()
-    type_, error = _outcome(command[0], code, child)
+    type_, error = outcome_of(command[0], code, child)
     ended = datetime.now(UTC)
     if folder:
         if type_ == "FAIL" and (raised := error_of(folder, child.process)):
@@ -142,10 +142,13 @@ def end_like(code: int) -> int:
     return 128 - code  # the signal did not end this process
 
 
-class _Child:
+class Child:
     """The command's process, to which signals are forwarded."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], *, has_pipes: bool = False
+    ) -> None:
+        """Start the command; with `has_pipes`, its input and output are pipes to this process."""
         self.problem: str | None = None
         self.was_stopped = False
         self._early: list[int] = []
@@ -157,7 +160,10 @@ class _Child:
                 signal.signal(number, self._forward)
         try:
             # The command inherits all open files: a shell may pass more than three.
-            self._process = subprocess.Popen(command, env=environment, close_fds=False)
+            pipe = subprocess.PIPE if has_pipes else None
+            self._process = subprocess.Popen(
+                command, env=environment, close_fds=False, stdin=pipe, stdout=pipe
+            )
         except OSError as error:
             self.problem = f"{command[0]}: {error.strerror}"
             self._code = _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_RUN
@@ -173,6 +179,14 @@ class _Child:
     def process(self) -> int:
         """Return the id of the process; 0 if it could not be started."""
         return self._process.pid if self._process else 0
+
+    @property
+    def pipes(self) -> tuple[IO[bytes], IO[bytes]] | None:
+        """Return the pipes to its input and from its output, if it has any."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return None
+        return process.stdin, process.stdout
 
     def _forward(self, number: int, _: FrameType | None) -> None:
         self.was_stopped |= number not in (signal.SIGUSR1, signal.SIGUSR2)
@@ -201,7 +215,8 @@ def _is_in_foreground() -> bool:
         os.close(terminal)
 
 
-def _outcome(program: str, code: int, child: _Child) -> tuple[str, str | None]:
+def outcome_of(program: str, code: int, child: Child) -> tuple[str, str | None]:
+    """Return the type of the last event, and the error message unless the command succeeded."""
     if child.problem:
         return "FAIL", child.problem
     if code == 0:

@@ -20,6 +20,8 @@ from headwater_client.spool_file import SpoolFile
 _URL = "http://localhost:9002"
 _ENDPOINT = "api/v1/lineage"
 """Path of the endpoint below a server's URL."""
+_MOST_WAITING = 10_000
+"""Maximum number of events that wait for a server."""
 
 
 class Report:
@@ -38,6 +40,8 @@ class Report:
         `address` is the URL to post to, by default `url`'s. `patience` is the time in seconds to
         wait for one response, and at the end for all of them.
         """
+        self.is_lasting = False
+        """True for a process of hours, which sends further events after a timeout."""
         self._spool = SpoolFile(spool) if spool else None
         self._url = url
         self._api_key = api_key
@@ -100,7 +104,10 @@ class Report:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._post_all, daemon=True)
                 self._thread.start()
-            self._queue.put(body)
+            if self._queue.qsize() < _MOST_WAITING:
+                self._queue.put(body)
+            else:
+                self._problems["url"] = f"{self._url} was too slow; events were not sent"
 
     def close(self) -> list[str]:
         """Wait briefly for the server; return one line for each destination that failed."""
@@ -118,7 +125,7 @@ class Report:
             except Exception as error:  # lineage must never break a command
                 reason = getattr(error, "reason", None) or error
                 self._problems["url"] = f"{self._url} did not accept an event: {reason}"
-                if isinstance(reason, TimeoutError):
+                if isinstance(reason, TimeoutError) and not self.is_lasting:
                     return
 
     def _post(self, body: bytes) -> None:

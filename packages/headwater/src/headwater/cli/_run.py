@@ -1,4 +1,4 @@
-"""The command `run`, which the package headwater-client implements."""
+"""The commands `run` and `mcp-proxy`, which the package headwater-client implements."""
 
 from __future__ import annotations
 
@@ -23,3 +23,20 @@ def run(
 
     program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
     raise typer.Exit(run_reported(arguments or [], program))
+
+
+def mcp_proxy(
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Options, and the MCP server to run.")
+    ] = None,
+) -> None:
+    """Record what an agent reads through another MCP server.
+
+    Messages, signals and exit code are those of the server. Each call of a tool is a run.
+
+    Example: headwater mcp-proxy --database sqlite:///shop.db --spool ./spool -- true
+    """
+    from headwater_client.mcp_proxy import mcp_proxy as run_proxied
+
+    program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
+    raise typer.Exit(run_proxied(arguments or [], program))

@@ -15,7 +15,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from headwater.cli._run import run
+from headwater.cli._run import mcp_proxy, run
 from headwater.collect.commands import ingest
 from headwater.config import name_value
 from headwater.errors import ConfigError, HeadwaterError, NotFoundError, shown
@@ -76,7 +76,7 @@ class _Commands(TyperGroup):
             os.kill(os.getpid(), signal.SIGPIPE)
 
 
-# headwater-client parses the options of `run`, including `--help`.
+# headwater-client parses the options of its commands, including `--help`.
 _UNPARSED_OPTIONS = {
     "allow_interspersed_args": False,
     "ignore_unknown_options": True,
@@ -101,7 +101,8 @@ def command_line() -> Any:
     for group, members in _COMMANDS.items():
         for member in members:
             app.command(rich_help_panel=group)(member)
-    app.command(rich_help_panel="Collect", context_settings=_UNPARSED_OPTIONS)(run)
+    for member in (run, mcp_proxy):
+        app.command(rich_help_panel="Collect", context_settings=_UNPARSED_OPTIONS)(member)
     app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
     command: Any = typer.main.get_command(app)
     for plugin, added in load_named("commands"):
