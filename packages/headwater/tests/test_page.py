@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
@@ -16,6 +17,9 @@ from headwater.plugins.page import endpoints as page
 from headwater.projection.live import Live
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
+
+_APP = Path(__file__).parent.parent / "web" / "src" / "app" / "App.tsx"
+_ADDRESSES = re.findall(r'case "(/[a-z]+)":', _APP.read_text())
 
 
 @pytest.fixture
@@ -69,7 +73,7 @@ def test_server_without_a_built_page_explains_how_to_build_it(client: TestClient
 def test_page_addresses_return_the_page_or_304(
     client: TestClient,
 ) -> None:
-    for path in ("/", "/lineage?node=x", "/run?job=x&id=y"):
+    for path in ("/", "/lineage?node=x", "/run?job=x&id=y", *_ADDRESSES):
         first = client.get(path)
         assert (first.status_code, first.text) == (200, "<p>the page")
         tag = first.headers["etag"]

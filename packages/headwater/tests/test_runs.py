@@ -57,6 +57,16 @@ def test_run_has_parameters_external_id_and_error(state: State) -> None:
     assert result["t1"]["error"] is None
 
 
+def test_duration_is_unknown_if_only_the_end_was_reported(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "end", "a", "08:01:00"),
+        build.run("START", "both", "b", "08:01:00"),
+        build.run("COMPLETE", "both", "b", "08:01:00"),
+    )
+    runs = runs_answer(state, sort="duration")["items"]
+    assert [(run["runId"], run["durationMs"]) for run in runs] == [("both", 0), ("end", None)]
+
+
 def test_state_filter_applies_before_the_limit(state: State) -> None:
     assert [run["runId"] for run in runs_answer(state, limit=1, condition="FAILED")["items"]] == [
         "t2"

@@ -14,7 +14,7 @@ from headwater.graph.current import generations_of, level_of
 from headwater.graph.nodes import Node
 from headwater.lookup import find_node, of_type
 from headwater.projection import Run, RunState, State, outcome
-from headwater.projection.derived import began_at, has_reported_ancestor
+from headwater.projection.derived import has_reported_ancestor
 from headwater.query.filters import Values, choose, wanted_values
 from headwater.query.models import FacetedPage
 from headwater.query.pages import Place, cut
@@ -22,7 +22,7 @@ from headwater.query.parameters import Condition, Cursor, Filters, LevelName, Li
 from headwater.query.registry import query
 from headwater.runs.models import RunInfo, RunTree
 from headwater.runs.service import external_id_of, find_run, run_info, run_tree
-from headwater.runs.summary import condition_of, place_of_run
+from headwater.runs.summary import condition_of, duration, place_of_run
 
 
 @query("runs")
@@ -122,10 +122,8 @@ def _values_of(state: State, group: _Group) -> Values:
 
 
 def _place_by_duration(state: State, run: Run) -> Place:
-    ended, started = outcome(state, run).ended, began_at(state, run)
-    is_timed = ended is not None and started is not None
-    duration = (ended or 0) - (started or 0) + 1 if is_timed else 0  # 0: unknown
-    return max(duration, 0), *place_of_run(state, run)
+    lasted = duration(state, run)
+    return (0 if lasted is None else max(lasted, 0) + 1), *place_of_run(state, run)
 
 
 @query("runtree")

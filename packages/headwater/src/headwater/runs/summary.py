@@ -38,18 +38,25 @@ def run_line(state: State, run: Run) -> RunSummary:
     deadline.check()
     condition, ended = condition_of(state, run), outcome(state, run).ended
     started = began_at(state, run)
-    is_timed = ended is not None and started is not None
     line: RunSummary = {
         "runId": run.key.run_id,
         "job": name_of(run.key.job),
         "state": condition,
         "startedAt": shown_time(started),
         "endedAt": shown_time(ended),
-        "durationMs": ((ended or 0) - (started or 0)) // 1_000 if is_timed else None,
+        "durationMs": None if (lasted := duration(state, run)) is None else lasted // 1_000,
     }
     if condition is RunState.RUNNING and is_streaming(state, run):
         line["lastEventAt"] = shown_time(last_event_time(state, run))
     return line
+
+
+def duration(state: State, run: Run) -> int | None:
+    """Return the microseconds from start to end; None if only the end of the run was reported."""
+    started, ended = began_at(state, run), outcome(state, run).ended
+    if ended is None or started is None or (run.started is None and started == ended):
+        return None
+    return ended - started
 
 
 def code_of(run: Run) -> CodeLocation:

@@ -27,7 +27,7 @@ _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _ENCODINGS = {"br": ".br", "gzip": ".gz"}  # the smallest first
 _PATHS = (
     *("/", "/lineage", "/run", "/impact", "/provenance", "/completeness", "/problems", "/search"),
-    *("/datasets", "/jobs", "/runs", "/owners", "/tags"),
+    *("/datasets", "/jobs", "/runs", "/owners", "/tags", "/map", "/incident", "/version"),
 )
 _FOREVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html>
