@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 
 const server = process.env["HEADWATER_URL"] ?? "http://localhost:9002";
 
-// `vite build --mode file` builds one script and one style sheet, which `headwater export --format html` embeds.
-const oneFile = { assetsInlineLimit: 0, modulePreload: false as const, cssCodeSplit: false, rollupOptions: { output: { format: "iife" as const, inlineDynamicImports: true } } };
+// `vite build --mode file` builds one script and one style sheet with its typeface, which `headwater export --format html` embeds.
+const oneFile = { assetsInlineLimit: (path: string) => path.endsWith(".woff2"), modulePreload: false as const, cssCodeSplit: false, rollupOptions: { output: { format: "iife" as const, inlineDynamicImports: true } } };
 
 export default defineConfig(({ mode }) => ({
   // The server sends these copies of the assets; it changes index.html, which therefore has none.

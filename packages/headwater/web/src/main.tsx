@@ -1,4 +1,3 @@
-import "@xyflow/react/dist/base.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import { QueryClientProvider } from "@tanstack/react-query";

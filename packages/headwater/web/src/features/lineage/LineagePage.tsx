@@ -1,3 +1,4 @@
+import "@xyflow/react/dist/base.css";
 import { clsx } from "clsx";
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { ONE_FILE } from "../../api/base";
