@@ -41,7 +41,7 @@ test("lines are sorted from top to bottom", () => {
 test("collapsed dataset shows and counts its columns on the path", () => {
   const node = merge([{ ...answer("a"), nodes: [{ ...apiNode("a"), fields: [{ name: "x", type: "int" }, { name: "y", type: "int" }] }] }]).nodes.get(A) as DatasetNode;
   const edges = [column("a.x", "b.x")];
-  expect(pathRows(node, edges, litColumns(edges, `${id("b")}|x`).keys)).toEqual({ rows: [{ name: "x", type: "int", isRelated: true, mark: null }], of: 2 });
+  expect(pathRows(node, edges, litColumns(edges, [`${id("b")}|x`]).keys)).toEqual({ rows: [{ name: "x", type: "int", isRelated: true, mark: null }], of: 2 });
   expect(pathRows(node, edges, new Set([`${id("b")}|x`]))).toBeNull();
 });
 

@@ -71,7 +71,7 @@ describe("a job whose outputs come from different inputs", () => {
 
 test("path of a column includes both sides and cycles", () => {
   const edges = [column("a.x", "b.y"), column("b.y", "c.z"), column("c.z", "b.y"), column("a.q", "b.r")];
-  const lit = litColumns(edges, columnKey(id("b"), "y"));
+  const lit = litColumns(edges, [columnKey(id("b"), "y")]);
   expect([...lit.keys].sort()).toEqual([columnKey(id("a"), "x"), columnKey(id("b"), "y"), columnKey(id("c"), "z")]);
   expect(lit.edges).toEqual(edges.slice(0, 3));
 });
@@ -94,6 +94,13 @@ test("columns with lineage come first, even without a schema", () => {
 });
 
 test("datasets of a path are unique", () => {
-  const { keys } = litColumns([column("a.x", "b.x"), column("a.y", "b.x")], columnKey(id("b"), "x"));
+  const { keys } = litColumns([column("a.x", "b.x"), column("a.y", "b.x")], [columnKey(id("b"), "x")]);
   expect([...datasetsOf(keys)].sort()).toEqual([id("a"), id("b")]);
+});
+
+test("several columns have a color each; the first one counts on a shared path", () => {
+  const [shared, own, other] = [column("a.x", "b.x"), column("a.y", "b.y"), column("c.z", "b.z")];
+  const { keys, edges, hues } = litColumns([shared, own, other], [columnKey(id("b"), "x"), columnKey(id("b"), "y"), columnKey(id("a"), "x")]);
+  expect([keys.size, edges]).toEqual([4, [shared, own]]);
+  expect([shared, own, other, columnKey(id("a"), "y"), columnKey(id("a"), "x")].map((item) => hues.get(item))).toEqual([0, 1, undefined, 1, 2]);
 });

@@ -62,8 +62,37 @@ export function columnOf(key: ColumnKey): [NodeId, string] {
   return [key.slice(key.startsWith("column:") ? 7 : 0, at) as NodeId, key.slice(at + 1)];
 }
 
-/** Return the upstream and downstream columns of a column, and the edges between them. */
-export function litColumns(edges: readonly ColumnEdge[], from: ColumnKey): { keys: Set<ColumnKey>; edges: ColumnEdge[] } {
+/** Columns whose paths can be locked at once; each has a color. */
+export const MOST_LOCKED = 4;
+
+/** Columns of a view whose paths are locked. */
+interface Locked {
+  column: ColumnKey | null;
+  also: ColumnKey[];
+}
+
+/** Return the columns whose paths are locked. */
+export function lockedIn({ column, also }: Locked): ColumnKey[] {
+  return column === null ? [] : [column, ...also];
+}
+
+/** Lock the path of one more column, or unlock it. If too many are locked, the last one is replaced. */
+export function toggleLocked(view: Locked, key: ColumnKey): Locked & { lit: null } {
+  const locked = lockedIn(view);
+  const [column = null, ...also] = locked.includes(key) ? locked.filter((other) => other !== key) : [...locked.slice(0, MOST_LOCKED - 1), key];
+  return { column, also, lit: null };
+}
+
+/** Columns and edges on the paths of locked columns. */
+export interface LitColumns {
+  keys: Set<ColumnKey>;
+  edges: ColumnEdge[];
+  /** The first locked column, by its place, on whose path a column or an edge is. */
+  hues: Map<ColumnKey | ColumnEdge, number>;
+}
+
+/** Return the upstream and downstream columns of some columns, and the edges between them. */
+export function litColumns(edges: readonly ColumnEdge[], from: readonly ColumnKey[]): LitColumns {
   const up = new Map<ColumnKey, ColumnKey[]>();
   const down = new Map<ColumnKey, ColumnKey[]>();
   for (const edge of edges) {
@@ -71,10 +100,17 @@ export function litColumns(edges: readonly ColumnEdge[], from: ColumnKey): { key
     down.set(start, [...(down.get(start) ?? []), end]);
     up.set(end, [...(up.get(end) ?? []), start]);
   }
-  const sides = [up, down].map((near) => new Set([from, ...walk(from, (key) => near.get(key))]));
-  const isLit = (edge: ColumnEdge) =>
-    sides.some((side) => side.has(columnKey(edge.from.id, edge.from.field)) && side.has(columnKey(edge.to.id, edge.to.field)));
-  return { keys: new Set(sides.flatMap((side) => [...side])), edges: edges.filter(isLit) };
+  const hues: LitColumns["hues"] = new Map();
+  const keys = new Set<ColumnKey>();
+  from.forEach((column, hue) => {
+    const sides = [up, down].map((near) => new Set([column, ...walk(column, (key) => near.get(key))]));
+    const isLit = (edge: ColumnEdge) =>
+      sides.some((side) => side.has(columnKey(edge.from.id, edge.from.field)) && side.has(columnKey(edge.to.id, edge.to.field)));
+    const found = sides.flatMap((side) => [...side]);
+    for (const key of found) keys.add(key);
+    for (const item of [column, ...found, ...edges.filter(isLit)]) if (!hues.has(item) || item === column) hues.set(item, hue);
+  });
+  return { keys, edges: edges.filter((edge) => hues.has(edge)), hues };
 }
 
 /** Return the datasets of columns. */

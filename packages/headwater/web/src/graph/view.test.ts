@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
 import { formatGrip, parseGrip, pick } from "./grips";
+import { lockedIn, toggleLocked } from "./lit";
 import { addressOf, AUTO, DEEPEST, fold, formatView, grow, reuseLists, NEW_VIEW, parseView, selectTime, seek, toggleGroup, withDepths, withFanOut, type View } from "./view";
 
 const FULL: View = {
@@ -23,6 +24,7 @@ const FULL: View = {
   tab: "schema",
   columns: [id("a"), id("b")],
   column: `${id("a")}|x`,
+  also: ["dataset:n:b|y"],
   seeks: [{ id: id("a"), text: "fee|&=:ü", page: 0 }, { id: id("b"), text: "", page: 2 }],
   at: "2026-01-01T00:00:00Z",
   from: "2025-12-01T00:00:00Z",
@@ -125,4 +127,15 @@ test("many neighbours collapse unless everything, a comparison or a column is sh
   const most = (view: Partial<View>) => withFanOut({ ...NEW_VIEW, ...view }).most;
   expect([most({}), most({ up: 2, down: DEEPEST })]).toEqual([12, 12]);
   expect([most({ up: DEEPEST, down: DEEPEST }), most({ from: "2026-01-01T00:00:00Z" }), most({ column: "a|x" })]).toEqual([Infinity, Infinity, Infinity]);
+});
+
+test("paths of up to four columns are locked together", () => {
+  const locked = (...keys: string[]): View => ({ ...NEW_VIEW, node: "dataset:n:a", column: keys[0] ?? null, also: keys.slice(1) });
+  expect(lockedIn(parseView(formatView(locked("a|x", "a|y")).slice("/lineage".length)))).toEqual(["a|x", "a|y"]);
+  expect(lockedIn(parseView(formatView({ ...locked(), also: ["a|y"] }).slice("/lineage".length)))).toEqual([]);
+  expect(lockedIn(parseView("?also=a|y"))).toEqual([]);
+  expect(toggleLocked(locked("a|x"), "a|y")).toEqual({ column: "a|x", also: ["a|y"], lit: null });
+  expect(toggleLocked(locked("a|x", "a|y"), "a|x")).toEqual({ column: "a|y", also: [], lit: null });
+  expect(toggleLocked(locked("a|x"), "a|x")).toEqual({ column: null, also: [], lit: null });
+  expect(toggleLocked(locked("1", "2", "3", "4"), "5")).toEqual({ column: "1", also: ["2", "3", "5"], lit: null });
 });

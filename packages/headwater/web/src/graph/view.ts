@@ -1,4 +1,5 @@
 import { formatGrip, formatPick, isGrip, parsePick, type Grip, type Pick } from "./grips";
+import { lockedIn, MOST_LOCKED } from "./lit";
 import { RANGES, type Choice, type Range } from "./timeline";
 import type { Direction, Level, Moment, NodeId, Seek, Side } from "./types";
 
@@ -34,6 +35,8 @@ export interface View {
   /** Datasets that show their columns; `column` is the one with a locked path. */
   columns: NodeId[];
   column: string | null;
+  /** Other columns whose paths are locked too; only with `column`. */
+  also: string[];
   /** Column searches of datasets, except unfiltered first pages. */
   seeks: Seek[];
   at: string | null;
@@ -67,6 +70,7 @@ export const NEW_VIEW: View = {
   tab: null,
   columns: [],
   column: null,
+  also: [],
   seeks: [],
   at: null,
   from: null,
@@ -104,6 +108,7 @@ export function parseView(search: string): View {
     tab: params.get("tab"),
     columns: params.getAll("columns") as NodeId[],
     column: params.get("column"),
+    also: params.has("column") ? params.getAll("also").slice(0, MOST_LOCKED - 1) : [],
     seeks: params.getAll("seek").map(parseSeek),
     at: params.get("at"),
     from: params.get("from"),
@@ -137,6 +142,7 @@ export function formatView(view: View): string {
   put("tab", view.tab);
   for (const id of view.columns) put("columns", id);
   put("column", view.column);
+  for (const key of lockedIn(view).slice(1)) put("also", key);
   for (const search of view.seeks) put("seek", formatSeek(search));
   put("at", view.at);
   put("from", view.from);
@@ -172,7 +178,7 @@ export function seek(view: View, sought: Seek): Seek[] {
 export function reuseLists(before: View, view: View): View {
   const isSame = (was: readonly unknown[], now: readonly unknown[]) => JSON.stringify(was) === JSON.stringify(now);
   const kept = <T>(was: T[], now: T[]) => (isSame(was, now) ? was : now);
-  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), picks: kept(before.picks, view.picks), collapsed: kept(before.collapsed, view.collapsed), expanded: kept(before.expanded, view.expanded), columns: kept(before.columns, view.columns), seeks: kept(before.seeks, view.seeks) };
+  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), picks: kept(before.picks, view.picks), collapsed: kept(before.collapsed, view.collapsed), expanded: kept(before.expanded, view.expanded), columns: kept(before.columns, view.columns), also: kept(before.also, view.also), seeks: kept(before.seeks, view.seeks) };
 }
 
 function depth(text: string | null): number {

@@ -1,6 +1,7 @@
 import { clsx } from "clsx";
 import { Handle, Position, useUpdateNodeInternals } from "@xyflow/react";
 import { useEffect, useRef, type ReactNode } from "react";
+import { Icon } from "../../components/Icon";
 import { COLUMNS_SHOWN, type RowPage } from "../../graph/columns";
 import { columnKey } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
@@ -13,9 +14,9 @@ import marks from "./mark.module.css";
 
 /** The columns of a dataset in its node, those with lineage first. A click locks the column's path. */
 export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; columns: RowPage }): ReactNode {
-  const { node, litColumns } = data;
+  const { node, litColumns, hues } = data;
   const { rows, all, found, page, pages, text, of } = columns;
-  const { lockColumn, seek } = useActions();
+  const { lockColumn, locked, seek, toggleLocked } = useActions();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     // Typing updates the address; going back updates the field.
@@ -27,7 +28,7 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
   useEffect(() => update(node.id), [update, node.id, names]);
   return (
     <div className={clsx(styles.columns, "nowheel", "nodrag", "nopan")}>
-      {of !== null ? <p className={clsx(styles.path, "muted")}>{COLUMNS.onPath(all, of)}</p> : <input
+      {of !== null ? <p className={clsx(styles.path, "muted clip")}>{COLUMNS.onPath(all, of)}</p> : <input
         ref={input}
         className={styles.search}
         defaultValue={text}
@@ -38,15 +39,23 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
       />}
       <ul>
         {rows.map((row) => {
-          const isLit = litColumns.has(columnKey(node.id, row.name));
+          const key = columnKey(node.id, row.name);
+          const isLit = litColumns.has(key);
+          const isLocked = locked.includes(key);
+          const canToggle = isLocked ? locked.length > 1 : locked.length > 0 && row.isRelated;
           return (
-            <li key={row.name} className={isLit ? styles.lit : litColumns.size ? styles.dim : undefined}>
+            <li key={row.name} className={isLit ? styles.lit : litColumns.size ? styles.dim : undefined} data-hue={hues.get(key)}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
-              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={titleOf(row, isLit)}>
+              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={(event) => (row.isRelated && (event.ctrlKey || event.metaKey) ? toggleLocked(node.id, row.name) : lockColumn(node.id, row.name, !row.isRelated))} title={titleOf(row, isLit)}>
                 <span className="clip">{row.name}</span>
                 {row.mark && <span className={clsx(marks.mark, marks[row.mark])}>{LINEAGE.marks[row.mark]}</span>}
                 <span className="clip muted">{row.type}</span>
               </button>
+              {canToggle && (
+                <button type="button" className={styles.toggle} aria-label={isLocked ? COLUMNS.remove(row.name) : COLUMNS.add(row.name)} title={isLocked ? COLUMNS.remove(row.name) : COLUMNS.add(row.name)} onClick={() => toggleLocked(node.id, row.name)}>
+                  <Icon name={isLocked ? "minus" : "plus"} />
+                </button>
+              )}
               <Handle type="source" position={Position.Right} id={`out:${row.name}`} isConnectable={false} />
             </li>
           );

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Graph } from "../../graph/types";
 import type { Outside } from "./Canvas";
+import { columnOf, lockedIn } from "../../graph/lit";
 import { DEEPEST, type View } from "../../graph/view";
 import type { Shown } from "../../graph/visible";
 import { moment } from "../../graph/words";
@@ -41,7 +42,7 @@ export function Notes({ view, change, graph, shown, left, isAlone, outside }: Pr
   if (view.level === "pipeline") notes.push({ key: "inner", text: NOTES.inner, show: [NOTES.showTasks, { level: "task" }] });
   if (view.folded.length > 0) notes.push({ key: "folded", text: NOTES.folded(view.folded.length), show: [NOTES.expand, { folded: [] }] });
   if (left > 0) notes.push({ key: "lines", text: NOTES.lines(left), ...(view.seeks.length > 0 && { show: [NOTES.firstColumns, { seeks: [] }] as [string, Partial<View>] }) });
-  if (view.column) notes.push({ key: "column", text: NOTES.locked(view.column.slice(view.column.lastIndexOf("|") + 1)), show: [NOTES.unlock, { column: null }] });
+  if (view.column) notes.push({ key: "column", text: NOTES.locked(lockedIn(view).map((key) => columnOf(key)[1])), show: [NOTES.unlock, { column: null }] });
   if (isAlone && beyond > 0 && !view.datasetsOnly) notes.push({ key: "alone-column", text: NOTES.alone, show: [NOTES.twoSteps, { up: Math.min(view.up + 2, DEEPEST), down: Math.min(view.down + 2, DEEPEST) }] });
   if (view.at) notes.push({ key: "at", text: NOTES.asOf(moment(view.at)), show: [NOTES.now, { at: null }] });
   return (

@@ -13,6 +13,10 @@ export interface Actions {
   toggleColumns: (id: NodeId) => void;
   /** Lock the path of a column; open its details if no related column is shown (`isAlone`). */
   lockColumn: (id: NodeId, field: string, isAlone: boolean) => void;
+  /** Columns whose paths are locked. */
+  locked: readonly string[];
+  /** Lock the path of one more column, or unlock it. */
+  toggleLocked: (id: NodeId, field: string) => void;
   /** Search the columns of a dataset, or show another page of them. */
   seek: (search: Seek, isTyped?: boolean) => void;
   openColumn: (id: NodeId, field: string) => void;

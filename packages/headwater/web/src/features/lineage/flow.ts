@@ -3,6 +3,7 @@ import type { RowPage } from "../../graph/columns";
 import type { FrameBox } from "../../graph/arrange";
 import type { Direction } from "../../graph/types";
 import type { Mark } from "../../graph/difference";
+import type { LitColumns } from "../../graph/lit";
 import { GRIPS, sizeOf, type Place } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
 import type { Trouble } from "../../graph/state";
@@ -24,6 +25,7 @@ interface Data<T extends LineageNode> extends Record<string, unknown>, Appearanc
   shownSides: Record<Side, boolean>;
   columns: RowPage | null;
   litColumns: ReadonlySet<string>;
+  hues: LitColumns["hues"];
   direction: Direction;
   /** The frame around the node shows its pipeline's name. */
   isFramed: boolean;
@@ -62,10 +64,11 @@ interface FlowOptions {
   appearanceOf: (id: NodeId) => Appearance;
   columnsOf: (id: NodeId) => RowPage | null;
   litColumns: ReadonlySet<string>;
+  hues: LitColumns["hues"];
 }
 
 /** Return nodes as React Flow nodes. */
-export function flowNodes(laid: Laid, { appearanceOf, columnsOf, litColumns }: FlowOptions): FlowNode[] {
+export function flowNodes(laid: Laid, { appearanceOf, columnsOf, litColumns, hues }: FlowOptions): FlowNode[] {
   const sides = new Set(laid.shown.edges.flatMap((edge) => (edge.kind === "data" ? [`down ${edge.from}`, `up ${edge.to}`] : [])));
   const framed = new Set(laid.frames.flatMap(({ frame }) => frame.members));
   return laid.shown.nodes.flatMap((node): FlowNode[] => {
@@ -78,6 +81,7 @@ export function flowNodes(laid: Laid, { appearanceOf, columnsOf, litColumns }: F
       shownSides: { up: sides.has(`up ${node.id}`), down: sides.has(`down ${node.id}`) },
       columns,
       litColumns,
+      hues,
       direction: laid.direction,
       isFramed: node.type === "job" && framed.has(node.id),
     };
@@ -107,14 +111,15 @@ export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefine
 }
 
 /** Return an edge between columns as a React Flow edge; a highlighted edge shows the transformation. */
-export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, direction: Direction, isLit: boolean, mark: Mark | null): Edge {
+export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, direction: Direction, hue: number | null, mark: Mark | null): Edge {
+  const isLit = hue !== null;
   return {
     id: `column ${edge.from.id}|${edge.from.field} ${edge.to.id}|${edge.to.field}`,
     source: edge.from.id,
     target: edge.to.id,
     sourceHandle: `out:${edge.from.field}`,
     targetHandle: `in:${edge.to.field}`,
-    className: ["column", !edge.isDirect && "indirect", isLit && "lit", mark].filter(Boolean).join(" "),
+    className: ["column", !edge.isDirect && "indirect", isLit && `lit hue-${hue}`, mark].filter(Boolean).join(" "),
     type: "column",
     data: { corners: corners ?? [], isBeside: corners !== undefined && direction === "down" },
     label: isLit ? transformationName(edge.how) || "direct" : undefined,

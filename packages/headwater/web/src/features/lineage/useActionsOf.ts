@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { Change } from "../../navigation/address";
-import { columnKey, openColumn } from "../../graph/lit";
+import { columnKey, openColumn, lockedIn, toggleLocked } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
 import { type Grip, formatGrip } from "../../graph/grips";
 import { fold, grow, MOST_NEIGHBOURS, seek, toggleGroup, type View } from "../../graph/view";
@@ -43,7 +43,12 @@ export function useActionsOf(view: View, change: Change, setAnchor: (anchor: Anc
         const isOpening = field !== ALL_ROWS && (isAlone || view.column === key || view.open !== null);
         // Highlighted columns come first, so show the first page.
         const seeks = view.seeks.flatMap((search) => (search.text ? [{ ...search, page: 0 }] : []));
-        change({ column: key, lit: null, seeks, ...(isOpening ? { open: openColumn(id, field), tab: null } : {}) });
+        change({ column: key, also: [], lit: null, seeks, ...(isOpening ? { open: openColumn(id, field), tab: null } : {}) });
+      },
+      locked: lockedIn(view),
+      toggleLocked: (id, field) => {
+        setAnchor({ id, isOpening: false });
+        change(toggleLocked(view, columnKey(id, field)));
       },
       // Typing adds no entries to the browser's history.
       seek: (search, isTyped) => change({ seeks: seek(view, search) }, isTyped),

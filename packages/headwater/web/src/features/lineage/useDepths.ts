@@ -1,9 +1,12 @@
+import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { useAnswer } from "../../api/answers";
+import { asking, useAnswer } from "../../api/answers";
 import { stepsOf, type ColumnTree } from "../../graph/columns";
-import { columnOf } from "../../graph/lit";
-import { ALL_ROWS } from "../../graph/types";
+import { columnOf, lockedIn } from "../../graph/lit";
+import { ALL_ROWS, type Side } from "../../graph/types";
 import { AUTO, DEEPEST, isWhole, withDepths, withFanOut, type View } from "../../graph/view";
+
+const SIDES: readonly Side[] = ["up", "down"];
 
 /** Collapse large fan-outs, and replace automatic steps with numbers once the size of the graph and of the locked column's path is known. */
 export function useDepths(address: View): View {
@@ -26,14 +29,14 @@ export function useDepths(address: View): View {
   }, [view, isAuto, isUnknown, up, down, pathUp, pathDown]);
 }
 
-/** Return the steps to the farthest column of the locked path on each side; null if no column is locked. */
-function usePathSteps(view: View | null): Record<"up" | "down", number> | null {
-  const [node, field] = columnOf(view?.column ?? "|");
-  const query = view?.column && field !== ALL_ROWS ? { node, field, indirect: true, depth: DEEPEST, asOf: view.at ?? undefined } : null;
-  const { data: above } = useAnswer("columns", query && { ...query, direction: "up" });
-  const { data: below } = useAnswer("columns", query && { ...query, direction: "down" });
-  const [up, down] = [farthest(above?.up), farthest(below?.down)];
-  return query && { up, down };
+/** Return the steps to the farthest column of the locked paths on each side; null if no column is locked. */
+function usePathSteps(view: View | null): Record<Side, number> | null {
+  const columns = view ? lockedIn(view).map(columnOf).filter(([, field]) => field !== ALL_ROWS) : [];
+  const answers = useQueries({
+    queries: columns.flatMap(([node, field]) => SIDES.map((direction) => asking("columns", { node, field, direction, indirect: true, depth: DEEPEST, asOf: view?.at ?? undefined }))),
+  });
+  const steps = (side: Side) => Math.max(0, ...answers.map(({ data }) => farthest(data?.[side])));
+  return columns.length > 0 ? { up: steps("up"), down: steps("down") } : null;
 }
 
 /** Return the steps to the farthest column of a tree, without the column itself. */

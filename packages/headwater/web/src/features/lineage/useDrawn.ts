@@ -2,13 +2,13 @@ import type { Edge } from "@xyflow/react";
 import { useMemo } from "react";
 import { linesOf, pageOf, pathRows, rowsOf, type ColumnRow } from "../../graph/columns";
 import type { Difference } from "../../graph/difference";
-import { datasetsOf, litColumns, litPath } from "../../graph/lit";
+import { datasetsOf, litColumns, litPath, type LitColumns, lockedIn } from "../../graph/lit";
 import { columnEdgeKey } from "../../graph/merge";
 import { throughJobs } from "../../graph/route";
 import { troubleOf, troubleOfFrame, type Trouble } from "../../graph/state";
 import type { Graph, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
-import type { View } from "../../graph/view";
+import { type View } from "../../graph/view";
 import { directionFor, type FrameBox } from "../../graph/arrange";
 import type { Direction } from "../../graph/types";
 import { sizeOf, type Box } from "../../graph/layout";
@@ -37,9 +37,11 @@ interface Drawn {
   isOther: boolean;
 }
 
+const NO_HUES: LitColumns["hues"] = new Map();
+
 /** Return the nodes and edges to draw, once they are laid out; `toArrange` is null while `shown` belongs to the previous view. */
 export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Shown | null, view: View, difference: Difference | null, about: string | null, plan: Shown | null): Drawn {
-  const locked = useMemo(() => (graph && view.column ? litColumns(graph.columns, view.column) : null), [graph, view.column]);
+  const locked = useMemo(() => (graph && view.column ? litColumns(graph.columns, lockedIn({ column: view.column, also: view.also })) : null), [graph, view.column, view.also]);
   const opened = useMemo(() => {
     const open = new Set(view.columns);
     const pages = new Map<NodeId, { rows: ColumnRow[]; of: number | null }>();
@@ -83,6 +85,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Sh
       }),
       columnsOf: (id) => pages.get(id) ?? null,
       litColumns: keys,
+      hues: locked?.hues ?? NO_HUES,
     });
     const lines = edges.map((edge) =>
       flowEdge(edge, laid.corners.get(edge), laid.direction, {
@@ -95,7 +98,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Sh
     );
     const { lines: columnEdges, left } = linesOf(locked?.edges ?? graph.columns, pages);
     const corners = throughJobs(columnEdges, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
-    const columns = columnEdges.map((edge) => columnFlowEdge(edge, corners.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
+    const columns = columnEdges.map((edge) => columnFlowEdge(edge, corners.get(edge), laid.direction, locked?.hues.get(edge) ?? null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
     return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box) })), extent: laid.extent, direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
   }, [laid, trouble, graph, locked, view.node, view.lit, view.seeks, difference, opened]);
   return { ...drawn, pending, isOther: laid !== null && laid.about !== about };
