@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
+from benchmarks.dbt_project import events
 from commands.environment import script
 from commands.page import ensure_page
 from headwater.server.sample import sample_events
@@ -105,6 +107,25 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
 def look_at_demo(browser: Browser, demo: Lineage) -> Iterator[Look]:
     """Return a function that opens an address of the page with the demo's events."""
     with looking(browser, demo.url) as open_:
+        yield open_
+
+
+@pytest.fixture(scope="package")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
+    """Yield a server with a dbt-like project of 300 tables, with a failure and a late table."""
+    ensure_page()
+    server = Lineage(tmp_path_factory.mktemp("project"))
+    every = events(datetime.now(UTC) - timedelta(minutes=7))
+    while some := list(islice(every, 500)):
+        server.take(*some)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def look_at_project(browser: Browser, project: Lineage) -> Iterator[Look]:
+    """Return a function that opens an address of the page with the dbt-like project."""
+    with looking(browser, project.url) as open_:
         yield open_
 
 

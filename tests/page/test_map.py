@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from itertools import islice
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.dbt_project import FAILED, LATE, events
-from commands.page import ensure_page
-from tests.looking import Look, axe_finds, details, looking, open_address
+from benchmarks.dbt_project import FAILED, LATE
+from tests.looking import Look, axe_finds, details, open_address
 
 from .conftest import Lineage
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
-    """Yield a server with the events of the project."""
-    ensure_page()
-    server = Lineage(tmp_path_factory.mktemp("project"))
-    every = events(datetime.now(UTC) - timedelta(minutes=7))
-    while some := list(islice(every, 500)):
-        server.take(*some)
-    yield server
-    server.stop()
-
-
 @pytest.fixture
-def look(browser: Browser, project: Lineage) -> Iterator[Look]:
+def look(look_at_project: Look) -> Look:
     """Return a function that opens a path of the page."""
-    with looking(browser, project.url) as open_:
-        yield open_
+    return look_at_project
 
 
 def _box(page: Page, title: str) -> Locator:
@@ -51,8 +34,8 @@ def _current(page: Page) -> Locator:
 def test_large_store_is_explored_from_platforms_to_a_table(look: Look) -> None:
     page = look("/")
     start = page.get_by_role("region", name="Map")
-    expect(start).to_contain_text("340 datasets")
-    expect(_box(page, "snowflake")).to_contain_text("300 datasets1 failed, 5 not rebuilt, 1 late")
+    expect(start).to_contain_text("341 datasets")
+    expect(_box(page, "snowflake")).to_contain_text("301 datasets1 failed, 5 not rebuilt, 1 late")
     expect(_box(page, "s3")).to_have_text("s3 40 datasets")
     _box(page, "snowflake").get_by_role("link").click()
     expect(_current(page)).to_have_text(re.compile("snowflake"))
@@ -61,10 +44,10 @@ def test_large_store_is_explored_from_platforms_to_a_table(look: Look) -> None:
     expect(_box(page, FAILED)).to_have_attribute("data-state", "failed")
     expect(_box(page, "mart_17")).to_contain_text(f"Not rebuilt: {FAILED} failed")
     expect(_box(page, LATE)).to_contain_text("Late 3 d")
-    expect(page.get_by_text("1–50 of 300, those with problems first")).to_be_visible()
+    expect(page.get_by_text("1–50 of 301, those with problems first")).to_be_visible()
     assert axe_finds(page) == []
     page.get_by_role("link", name="Next").click()
-    expect(page.get_by_text("51–100 of 300")).to_be_visible()
+    expect(page.get_by_text("51–100 of 301")).to_be_visible()
     expect(_box(page, FAILED)).to_have_count(0)
     tree = page.get_by_role("navigation", name="Groups")
     tree.get_by_role("button", name="Collapse shop.prod").click()

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import type { Answer } from "../api/client";
 import { COMPONENTS } from "../strings/components";
 import { Ago } from "./Ago";
+import { isProblem } from "../graph/state";
 import { ago, parts } from "../graph/words";
 import { Icon, type IconName } from "./Icon";
 import { useNow } from "./now";
@@ -20,11 +21,10 @@ const LOOKS: Record<Health["state"], readonly [string, IconName]> = {
   streaming: ["good", "stream"],
   ad_hoc: ["", "task"],
 };
-const WRONG: readonly string[] = ["failed", "failed_checks", "blocked", "late"];
 
-/** The state of a node, with the reason as a tooltip. */
-export function HealthLabel({ health }: { health: Health }): ReactNode {
-  return <Label health={health} title={health.message} />;
+/** The state of a node, with the reason as a tooltip; `isShort` omits the node that failed. */
+export function HealthLabel({ health, isShort = false }: { health: Health; isShort?: boolean }): ReactNode {
+  return <Label health={isShort ? { ...health, by: [] } : health} title={health.message} />;
 }
 
 function Label({ health, title }: { health: Health; title?: string }): ReactNode {
@@ -47,18 +47,17 @@ function labelOf({ state, by: [cause], at }: Health, now: number): string {
 
 /** The state of a node with its reason and time. */
 export function HealthState({ health }: { health: Health }): ReactNode {
-  const { state, message } = health;
-  const isSaid = state === "blocked" && message.startsWith("not written since "); // the label names the failed node
+  const { message } = health;
+  const isSaid = health.state === "blocked" && message.startsWith("not written since "); // the label names the failed node
   return (
     <>
       <Label health={health} />
-      {state === "streaming" || state === "late" ? ", " : " "}
-      {!isSaid && <span className="wrap">{message}</span>} {health.at && <span className="muted"><Ago at={health.at} /></span>}
+      {!isSaid && <span className="wrap">, {message}</span>} {health.at && <span className="muted"><Ago at={health.at} /></span>}
     </>
   );
 }
 
 /** The state of a node in a list, if something is wrong. */
 export function HealthMark({ health }: { health: Health }): ReactNode {
-  return WRONG.includes(health.state) && <HealthLabel health={health} />;
+  return isProblem(health) && <HealthLabel health={health} />;
 }

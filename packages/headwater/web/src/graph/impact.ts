@@ -1,4 +1,5 @@
 import type { Answer } from "../api/client";
+import { isProblem } from "./state";
 import { columnTags, datasetTags, isPii } from "./tags";
 import type { NodeId, RunLine } from "./types";
 import { columnKey, openColumn } from "./lit";
@@ -26,6 +27,7 @@ export interface Reached {
   isPii: boolean;
   how: string;
   run: RunLine | null;
+  health: Entry["health"];
 }
 
 export interface OwnerGroup {
@@ -67,6 +69,7 @@ function toReached(entry: Entry): Reached {
     isPii: tags.some(isPii),
     how: transformationName(entry.transformation),
     run: entry.run ?? entry.writtenBy,
+    health: entry.health,
   };
 }
 
@@ -126,7 +129,7 @@ export function impactText(heading: string, reached: readonly Reached[]): string
     owner ?? "No owner",
     ...all.map((entry) => {
       const name = [entry.above, entry.title].filter(Boolean).join(".");
-      const about = [entry.kind, entry.how, entry.run?.state.toLowerCase(), ...entry.tags].filter(Boolean).join(", ");
+      const about = [entry.kind, entry.how, isProblem(entry.health) ? entry.health.message : entry.run?.state.toLowerCase(), ...entry.tags].filter(Boolean).join(", ");
       return `  ${entry.distance}  ${name}${entry.field ? ` ${entry.field}` : ""} (${about})`;
     }),
   ]);

@@ -18,7 +18,7 @@ const BOX = { width: 240, height: 58 };
 const GAP = { x: 44, y: 14 };
 
 /** Place each pipeline to the right of those upstream of it. */
-export function mapOf<T extends Pipeline>(pipelines: readonly T[]): PipelineMap<T> {
+export function mapOf<T extends Pipeline>(pipelines: readonly T[], size = BOX): PipelineMap<T> {
   const byId = new Map(pipelines.map((pipeline) => [pipeline.id, pipeline]));
   const upstreamOf = ({ upstream }: Pipeline) => upstream.filter((id) => byId.has(id));
   const connected = new Set(pipelines.flatMap((pipeline) => (upstreamOf(pipeline).length > 0 ? [pipeline.id, ...upstreamOf(pipeline)] : [])));
@@ -29,10 +29,10 @@ export function mapOf<T extends Pipeline>(pipelines: readonly T[]): PipelineMap<
     const column = columns.get(pipeline.id) as number;
     const row = rows[column] ?? 0;
     rows[column] = row + 1;
-    places.set(pipeline.id, { x: column * (BOX.width + GAP.x), y: row * (BOX.height + GAP.y) });
+    places.set(pipeline.id, { x: column * (size.width + GAP.x), y: row * (size.height + GAP.y) });
   }
-  const boxes = [...places].map(([id, place]) => ({ pipeline: byId.get(id) as T, box: { ...place, ...BOX } }));
-  const lines = boxes.flatMap(({ pipeline, box }) => upstreamOf(pipeline).map((id) => lineBetween(places.get(id) as Place, box)));
+  const boxes = [...places].map(([id, place]) => ({ pipeline: byId.get(id) as T, box: { ...place, ...size } }));
+  const lines = boxes.flatMap(({ pipeline, box }) => upstreamOf(pipeline).map((id) => lineBetween(places.get(id) as Place, box, size)));
   const width = Math.max(0, ...boxes.map(({ box }) => box.x + box.width));
   const height = Math.max(0, ...boxes.map(({ box }) => box.y + box.height));
   return { boxes, lines, width, height, others: pipelines.filter(({ id }) => !connected.has(id)) };
@@ -59,8 +59,8 @@ function withoutGaps(columns: ReadonlyMap<string, number>, connected: ReadonlySe
   return new Map([...columns].map(([id, column]) => [id, used.indexOf(column)]));
 }
 
-function lineBetween(from: Place, to: Place): string {
-  const [x, y, end, into] = [from.x + BOX.width, from.y + BOX.height / 2, to.x, to.y + BOX.height / 2];
+function lineBetween(from: Place, to: Place, { width, height }: typeof BOX): string {
+  const [x, y, end, into] = [from.x + width, from.y + height / 2, to.x, to.y + height / 2];
   const bend = Math.max(GAP.x / 2, Math.abs(end - x) / 2);
   return `M${x} ${y}C${x + bend} ${y} ${end - bend} ${into} ${end} ${into}`;
 }

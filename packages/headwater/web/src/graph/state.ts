@@ -9,6 +9,11 @@ export const TROUBLE_TEXT: Record<Trouble, string> = { failed: "Failed", check: 
 
 const OF_HEALTH: Partial<Record<LineageNode["health"]["state"], Trouble>> = { failed: "failed", failed_checks: "check", blocked: "blocked", late: "late" };
 
+/** Return true if a state is a problem. */
+export function isProblem({ state }: Pick<LineageNode["health"], "state">): boolean {
+  return OF_HEALTH[state] !== undefined;
+}
+
 /** Return the problem of a node by its state, or a run without an end event. */
 export function troubleOf(node: LineageNode): Trouble | null {
   return OF_HEALTH[node.health.state] ?? (node.type === "job" && node.run?.state === "LOST" ? "stale" : null);

@@ -50,7 +50,7 @@ export const BROWSE = {
     },
     columns: { name: "Dataset", written: "Last written", every: "Usually every", due: "Next due", state: "State" },
     overdue: (age: string) => (age === "just now" ? "now" : `overdue by ${age}`),
-    notRebuilt: "Not rebuilt:",
+    cause: "Cause:",
     risk: "At risk:",
     failed: "failed",
     failedChecks: "failed its checks",

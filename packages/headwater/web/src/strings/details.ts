@@ -114,6 +114,7 @@ export const LATENESS = {
   label: "Lateness",
   causes: "Causes of the delay",
   possible: "Possible causes of a delay",
+  own: "Error",
   due: "Due ",
   every: (every: string, isStopped: boolean) => `; expected every ${every}${isStopped ? " and has stopped" : ""}.`,
   healthy: "No problem upstream is known.",

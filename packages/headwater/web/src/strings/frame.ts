@@ -6,7 +6,7 @@ export const FRAME = {
   reconnecting: "The server is unavailable. The page reconnects automatically.",
   brand: "headwater, start page",
   name: "headwater",
-  healthy: "Healthy",
+  none: "No problems",
   problems: (count: number) => plural(count, "problem"),
   warnings: (count: number) => plural(count, "warning"),
   live: "Live",

@@ -97,7 +97,7 @@ function Row({ dataset, title }: { dataset: Dataset; title: string }): ReactNode
         )}
       </span>
       <span className={styles.cell} data-column={columns.state}>
-        <HealthLabel health={health} />
+        <HealthLabel health={health} isShort={dataset.risks.length > 0} />
       </span>
       {dataset.risks.length > 0 && <Risks dataset={dataset} />}
     </li>
@@ -109,7 +109,7 @@ function Risks({ dataset: { risks, health } }: { dataset: Dataset }): ReactNode 
   const isBehind = health.state === "failed" || health.state === "blocked";
   return (
     <span className={styles.risks}>
-      <span>{isBehind ? FRESH.notRebuilt : FRESH.risk}</span>
+      <span>{isBehind ? FRESH.cause : FRESH.risk}</span>
       {risks.map(({ id, name, type }) => (
         <Link key={id} className={controls.link} href={addressOf(id, { open: id })} title={name}>
           {parts(name, type).title} {type === "job" ? FRESH.failed : FRESH.failedChecks}

@@ -1,5 +1,5 @@
 import { clsx } from "clsx";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { Icon } from "../../components/Icon";
@@ -9,6 +9,7 @@ import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";
 import { nameOf, parts } from "../../graph/words";
 import { COMPLETENESS, MISSING } from "../../strings/completeness";
+import { COMPONENTS } from "../../strings/components";
 import styles from "./completeness.module.css";
 import cards from "../../components/card.module.css";
 import states from "../../components/state.module.css";
@@ -89,12 +90,17 @@ function Incomplete({ pipeline: { id, job, missing } }: { pipeline: Pipeline }):
   );
 }
 
+const FIRST = 10;
+
 function Missing({ kind, findings }: { kind: string; findings: Finding[] }): ReactNode {
+  const [isAll, setAll] = useState(false);
   return (
     <div className={styles["missing"]}>
-      <h3>{MISSING[kind] ?? kind}</h3>
+      <h3>
+        {MISSING[kind] ?? kind} <span className="muted">{findings.length.toLocaleString("en")}</span>
+      </h3>
       <ul>
-        {findings.map(({ subject, message, runId }) => (
+        {(isAll ? findings : findings.slice(0, FIRST)).map(({ subject, message, runId }) => (
           <li key={subject} className={styles["job"]}>
             <Link className={clsx(controls.link, "clip")} href={addressOf(subject, { open: runId ? `run:${runId}` : subject })} title={nameOf(subject)}>
               {parts(nameOf(subject), "job").title}
@@ -103,6 +109,11 @@ function Missing({ kind, findings }: { kind: string; findings: Finding[] }): Rea
           </li>
         ))}
       </ul>
+      {!isAll && findings.length > FIRST && (
+        <button type="button" className={controls.link} onClick={() => setAll(true)}>
+          {COMPONENTS.showMore(findings.length - FIRST)}
+        </button>
+      )}
       <p className={styles["remedy"]}>
         <strong>{COMPLETENESS.remedy}</strong> {findings[0]?.remedy}
       </p>

@@ -28,7 +28,7 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
   const isLate = data.isLate || data.isStopped;
   return (
     <section className={clsx(details.lateness, isLate && details.late)} aria-label={LATENESS.label}>
-      <h3>{isLate ? LATENESS.causes : LATENESS.possible}</h3>
+      <h3>{data.reasons.some(({ subject }) => subject !== id) || !data.reasons.length ? (isLate ? LATENESS.causes : LATENESS.possible) : LATENESS.own}</h3>
       {data.everySeconds !== null && (data.lateSeconds ?? 0) > 0 && (
         <p>
           {LATENESS.due}
@@ -41,8 +41,8 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
           <li key={`${reason.kind} ${reason.subject}`}>
             <ReasonLink reason={reason} view={view} />
             {reason.kind === "failed" && (
-              <span className="muted clip" title={reason.message}>
-                {reason.message}
+              <span className="muted wrap">
+                {reason.message.replace(/^failed: /, "")}
               </span>
             )}
           </li>

@@ -1,10 +1,12 @@
 import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { Ago } from "../../components/Ago";
+import { HealthLabel } from "../../components/HealthState";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
+import { isProblem } from "../../graph/state";
 import { byOwner, graphOf, type OwnerGroup, type Reached } from "../../graph/impact";
 import { COMPONENTS } from "../../strings/components";
 import { IMPACT } from "../../strings/impact";
@@ -65,7 +67,7 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
 }
 
 function Row({ reached, at }: { reached: Reached; at: string | null }): ReactNode {
-  const { title, above, namespace, field, kind, run } = reached;
+  const { title, above, namespace, field, kind, run, health } = reached;
   return (
     <tr>
       <td className={clsx(styles.reachedFar, "muted")}>{reached.distance}</td>
@@ -84,7 +86,7 @@ function Row({ reached, at }: { reached: Reached; at: string | null }): ReactNod
           {reached.how && <span className={tagStyles.ways}>{reached.how}</span>}
           {run && (
             <>
-              <RunState state={run.state} />
+              {isProblem(health) ? <HealthLabel health={health} /> : <RunState state={run.state} />}
               <span className="muted">
                 <Ago at={run.startedAt} />
               </span>

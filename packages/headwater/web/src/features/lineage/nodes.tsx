@@ -117,6 +117,12 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
   const { toggleColumns } = useActions();
   const isExpanded = columns !== null && columns.of === null;
   const tags = joined(node.tags);
+  const isLong = node.health.state === "blocked"; // the label names the failed node
+  const age = node.writtenAt && (
+    <span className={clsx("muted", styles.atEnd)}>
+      <Ago at={node.writtenAt} />
+    </span>
+  );
   return (
     <NodeFrame
       data={data}
@@ -138,7 +144,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
       state={
         <>
           {node.up === 0 && !node.writtenAt ? <span className="muted" title={NODE.sourceTitle}>{NODE.source}</span> : <HealthLabel health={node.health} />}
-          <span className={clsx("muted", styles.atEnd)}>{node.writtenAt && <Ago at={node.writtenAt} />}</span>
+          {!isLong && age}
         </>
       }
     >
@@ -161,6 +167,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           {tags.length === 1 ? tags[0] : NODE.tags(tags.length)}
         </span>
       )}
+      {isLong && age}
     </NodeFrame>
   );
 }

@@ -6,6 +6,9 @@ import { MAP } from "../../strings/map";
 import { MapBox } from "./MapBox";
 import styles from "./map.module.css";
 
+/** Size in which a group's name, count and problems fit. */
+const BOX = { width: 300, height: 58 };
+
 /** Return lengths in pixels as custom properties, which a narrow window ignores. */
 function sized(lengths: Record<string, number>): object {
   return Object.fromEntries(Object.entries(lengths).map(([name, length]) => [`--${name}`, `${length}px`]));
@@ -16,7 +19,7 @@ export function MapScene({ answer, view }: { answer: Answer<"map">; view: MapVie
   const { boxes, lines, width, height, others } = useMemo(() => {
     const shown = answer.items.filter(({ key }) => !view.hidden.includes(key));
     const upstream = (id: string) => answer.edges.filter((edge) => edge.downstream === id).map((edge) => edge.upstream);
-    return mapOf(shown.map((item) => ({ id: item.key, upstream: upstream(item.key), item })));
+    return mapOf(shown.map((item) => ({ id: item.key, upstream: upstream(item.key), item })), BOX);
   }, [answer, view.hidden]);
   return (
     <div className={styles.scene} role="group" aria-label={MAP.scene}>
