@@ -42,7 +42,7 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
           const key = columnKey(node.id, row.name);
           const isLit = litColumns.has(key);
           const isLocked = locked.includes(key);
-          const canToggle = isLocked ? locked.length > 1 : locked.length > 0 && row.isRelated;
+          const canToggle = isLocked ? locked.length > 1 : locked.length > 0 && row.isRelated && !isLit;
           return (
             <li key={row.name} className={isLit ? styles.lit : litColumns.size ? styles.dim : undefined} data-hue={hues.get(key)}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
