@@ -50,7 +50,7 @@ _SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
 _KINDS = (
     "plain", "columns", "explicit", "keeps rows", "version", "STREAMING", "DROP", "TRUNCATE",
     "RENAME", "CREATE", "OVERWRITE", "SQL drop", "SQL alter", "alias", "exposure", "coarse",
-    "text", "view",
+    "text", "view", "part", "commits part",
 )  # fmt: skip
 _RUN = st.fixed_dictionaries(
     {
@@ -149,6 +149,18 @@ def _add_rows(body: dict[str, Any], _kind: str) -> None:
         item["outputFacets"] = {"icebergCommitReport": {"commitMetrics": metrics}}
 
 
+def _add_part(body: dict[str, Any], kind: str) -> None:
+    """Replace one partition; with a commit report, as an overwrite."""
+    if kind == "commits part":
+        _add_rows(body, kind)
+        _add_change(body, "OVERWRITE")
+    part = body["run"]["runId"][-1] if kind == "commits part" else "0"
+    partitions = [{"identifier": str(int(part) % 2), "dimensions": {}}]
+    for item in body["outputs"]:
+        condition = {"type": "partition", "partitions": partitions}
+        item.setdefault("outputFacets", {})["subset"] = {"outputCondition": condition}
+
+
 def _add_version(body: dict[str, Any], _kind: str) -> None:
     for item in (*body["inputs"], *body["outputs"]):
         item["facets"]["version"] = {"datasetVersion": str(len(body["inputs"]))}
@@ -192,6 +204,8 @@ _ADD = {
     "columns": _add_columns,
     "explicit": _add_explicit,
     "keeps rows": _add_rows,
+    "part": _add_part,
+    "commits part": _add_part,
     "version": _add_version,
     "STREAMING": _add_stream,
     **dict.fromkeys(("DROP", "TRUNCATE", "RENAME", "CREATE", "OVERWRITE"), _add_change),

@@ -6,6 +6,7 @@ values. The facets of lineage are in `column_lineage` and `explicit_lineage`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -209,6 +210,31 @@ class LifecycleStateChange(Facet, key="lifecycleStateChange"):
         if is_rename and all(isinstance(name, str) and name for name in names):
             return str(names[0]), str(names[1])
         return None
+
+
+class Subset(Facet, key="subset"):
+    """The part of an output that a run wrote (BaseSubsetDatasetFacet 1-0-0)."""
+
+    is_reported: bool
+    parts: frozenset[str]
+    """The partitions or locations; empty if the part is described in another way."""
+
+    @classmethod
+    def _values(cls, facet: Json) -> Iterable[object]:
+        condition = _object(facet.get("outputCondition"))
+        yield bool(condition)
+        locations = condition.get("locations")
+        parts = [_partition(part) for part in objects(condition.get("partitions"))]
+        parts += filter(is_name, locations) if isinstance(locations, list) else ()
+        yield frozenset(parts) if all(parts) else frozenset()
+
+
+def _partition(part: Json) -> str:
+    """Return the identifier of a partition, or else its dimensions as text; empty without any."""
+    identifier, dimensions = part.get("identifier"), _object(part.get("dimensions"))
+    if is_name(identifier):
+        return identifier
+    return json.dumps(dimensions, sort_keys=True) if dimensions else ""
 
 
 def replaces_rows(facets: Facets, output_facets: Facets) -> bool:

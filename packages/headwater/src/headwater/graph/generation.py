@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, NamedTuple
 
 from headwater.events import JobRef
+from headwater.graph.kept_rows import Parts, surviving
 from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey
@@ -35,9 +36,11 @@ class Generation:
     """True if finished: all of its runs of the task ended, and at least one completed."""
     edges: Edges
     kept: frozenset[DatasetName]
-    """The outputs that also keep rows of earlier generations."""
+    """The outputs that also keep rows of earlier generations, it is unknown which."""
     runs: tuple[Run, ...]
     """The runs that read or wrote data."""
+    replaced: Mapping[DatasetName, Parts] = field(default_factory=dict)
+    """The partitions that it replaced in other outputs, of which it kept the remaining rows."""
     ended: float = inf
     """The end of the last run, or its last event, in microseconds; infinite for a streaming run."""
     only_created: frozenset[DatasetName] = frozenset()
@@ -123,16 +126,16 @@ class EffectiveGenerations:
     """The effective generations of a task, updated one generation at a time, oldest first.
 
     They are the newest finished one (that wrote, if any did), the unfinished ones after it, and
-    those with an output that no later finished one wrote. One job can write many datasets in
-    separate runs (a flow that is started per service): its last run alone would leave the other
-    datasets without an origin.
+    those with an output, or a partition of one, that no later finished one wrote. One job can write
+    many datasets in separate runs (a flow that is started per service): its last run alone would
+    leave the other datasets without an origin.
     """
 
     def __init__(self) -> None:
         self._count: Counter[Generation] = Counter()
         self._base: Generation | None = None
         self._newer: list[Generation] = []
-        self._remaining: dict[Generation, set[DatasetName]] = {}
+        self._remaining: dict[Generation, dict[DatasetName, Parts | None]] = {}
         self._writers: dict[DatasetName, list[Generation]] = defaultdict(list)
         self.entered: list[Generation] = []
         self.left: list[Generation] = []
@@ -151,10 +154,10 @@ class EffectiveGenerations:
         else:  # it found nothing to do
             self._release(generation)
         if generation.is_complete:
-            self._settle(writes - generation.only_created)
+            self._settle(generation)
         if writes:
             self._retain(generation)
-            self._remaining[generation] = set(writes)
+            self._remaining[generation] = {n: generation.replaced.get(n) for n in writes}
             for name in writes:
                 self._writers[name].append(generation)
 
@@ -168,11 +171,19 @@ class EffectiveGenerations:
         """Return the generations with an output that no later finished one wrote, newest first."""
         return list(reversed(self._remaining))
 
-    def _settle(self, names: Iterable[DatasetName]) -> None:
-        for name in names:
+    def _settle(self, newest: Generation) -> None:
+        """Remove what a finished generation replaced: the outputs of others, or partitions."""
+        for name in newest.edges.writes - newest.only_created:
+            covered = newest.replaced.get(name)
             for generation in self._writers.pop(name, ()):
-                self._remaining[generation].discard(name)
-                if not self._remaining[generation]:
+                left = self._remaining[generation]
+                parts = frozenset[str]() if covered is None else surviving(left[name], covered)
+                if parts is None or parts:
+                    left[name] = parts
+                    self._writers[name].append(generation)
+                    continue
+                del left[name]
+                if not left:
                     del self._remaining[generation]
                     self._release(generation)
 

@@ -13,8 +13,9 @@ The contents of a dataset can be older: a table that is loaded in partitions sti
 earlier generations, from files that the newest one did not read. `flows_into` therefore returns the
 flows into a generation from all whose data it used: for each dataset that it read, from those that
 were written before it ended (graph/times.py); for each whose rows its commits kept, from earlier.
-Iceberg's commit report shows whether rows were kept; without one, a write is assumed to replace the
-dataset. The effective generations and all that their data comes from are the present generations.
+Iceberg's commit report shows whether rows were kept, and the facet `subset` in which partitions
+(graph/kept_rows.py); without them, a write is assumed to replace the dataset. The effective
+generations and all that their data comes from are the present generations.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from headwater.graph.generation import (
     latest,
     superseded,
 )
+from headwater.graph.kept_rows import Parts, kept_rows
 from headwater.graph.levels import Level, Levels
 from headwater.graph.lifecycle import changed_datasets, created_datasets, created_views
 from headwater.graph.present import Flows, Present
@@ -48,7 +50,6 @@ from headwater.graph.run_edges import (
     derived_dataset,
     derived_edges,
     handoff_job,
-    kept_datasets,
     run_edges,
     side_by_side,
     states_lineage_of_other_jobs,
@@ -293,7 +294,7 @@ class Generations:
     def flows_into(self, generation: Generation) -> list[Flow]:
         """Return the flows into a generation, from those that wrote what it read or kept."""
         return [
-            Flow(source, name, is_kept, reading.end, source in reading.proven)
+            Flow(source, name, is_kept, reading.end, reading.proves(source, name))
             for is_kept, names in ((False, generation.edges.reads), (True, generation.kept))
             for name in names
             for reading in (self.reading(name, generation, only_earlier=is_kept),)
@@ -397,15 +398,27 @@ class Generations:
         """Return the newest finished generations that wrote a dataset, and all later ones."""
         return self._written(name, NOW, None)
 
+    def contents(self, generation: Generation, name: DatasetName) -> list[Generation]:
+        """Return a generation that wrote a dataset, and those whose partitions it kept in it."""
+        replaced = generation.replaced.get(name)
+        if replaced is None:
+            return [generation]
+        reading = self.reading(name, generation, only_earlier=True)
+        return [generation, *self._written(name, reading, generation, replaced)]
+
     def _written(
-        self, name: DatasetName, reading: Reading, reader: Generation | None
+        self,
+        name: DatasetName,
+        reading: Reading,
+        reader: Generation | None,
+        replaced: Parts = frozenset(),
     ) -> list[Generation]:
         """Return the generations that wrote what a reader can depend on; see `graph.times`."""
         found = [
             generation
             for ref in self.writers(name)
             for generation in self.times.counted(
-                self._history(ref).writing(name), name, reading, reader
+                self._history(ref).writing(name), name, reading, reader, replaced
             )
         ]
         return self.times.with_rows(found, name, reading)
@@ -483,6 +496,7 @@ class Generations:
             heads[head.key] = head
             by_head[head.key].append((run, self.own(run)))
         outcomes = [outcome(self.state, head) for head in heads.values()]
+        kept, replaced = kept_rows(self.state, runs)
         started = min(time for time in map(start_of, (*heads.values(), *runs)) if time is not None)
         generation = self._by_key[ref][key] = Generation(
             job=ref,
@@ -490,8 +504,9 @@ class Generations:
             is_complete=all(ended is not None for _, ended in outcomes)
             and any(condition is RunState.COMPLETED for condition, _ in outcomes),
             edges=side_by_side([task_edges(self.levels, parts) for parts in by_head.values()]),
-            kept=kept_datasets(self.state, runs),
+            kept=kept,
             runs=tuple(runs),
+            replaced=replaced,
             ended=span_of(self.state, runs).end,
             only_created=created_datasets(self.state, runs),
             changed=changed_datasets(self.state, runs),

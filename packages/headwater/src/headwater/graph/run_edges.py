@@ -13,20 +13,17 @@ LevelGraph turns both into direct links.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import inf
 
 from headwater.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
-from headwater.events.facets import CommitReport, DbtExposures
+from headwater.events.facets import DbtExposures
 from headwater.graph.lifecycle import former_names, removes_data
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
-from headwater.projection import Job, Run, RunKey, State, start_of, unpack
+from headwater.projection import Job, Run, State
 from headwater.projection.derived import newest_of, records_of
 from headwater.projection.facet_books import parsed
-from headwater.projection.state import Use
 
 Sources = dict[DatasetName, set[DatasetName]]
 """The sources of each output: the inputs that feed it."""
@@ -292,44 +289,3 @@ def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources | None:
         return None
     unnamed = edges.reads.difference(*named.values())
     return {target: sources | unnamed for target, sources in named.items()}
-
-
-_Commit = tuple[float, float, float]  # time, added rows, total rows
-
-
-def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
-    """Return the outputs that keep earlier rows, as the commits of the runs report.
-
-    A commit counts once, even if a task and its query both report it.
-    """
-    commits: dict[DatasetName, dict[str | RunKey, _Commit]] = defaultdict(dict)
-    for run in runs:
-        for spelled, use in run.outputs.items():
-            if found := _commits(run, use):
-                commits[state.identity.primary(spelled)] |= found
-    return frozenset(name for name, of_table in commits.items() if _keeps_rows(of_table.values()))
-
-
-def _keeps_rows(commits: Iterable[_Commit]) -> bool:
-    """Return False if a commit replaced all rows, so that all present rows were added since.
-
-    Without such a commit, the sum proves nothing: one commit may replace rows of another.
-    """
-    added_since, all_rows = -inf, 0.0
-    for _, added, all_rows in sorted(commits):
-        added_since = added if added >= all_rows else added_since + added
-    return added_since < all_rows
-
-
-def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
-    """Return the commits of a run to a table, by version."""
-    newest = use.facets.parsed(CommitReport)
-    if not newest.is_reported:
-        return {}
-    at = use.versions[-1].stamp.time if use.versions else start_of(run) or 0
-    found: dict[str | RunKey, _Commit] = {}
-    for version in use.versions[:-1]:
-        report = CommitReport.parse(unpack(version.io_facets).get(CommitReport.KEY, {}))
-        if report.is_reported:
-            found[version.name] = version.stamp.time, report.added, report.total
-    return found | {use.version or run.key: (at, newest.added, newest.total)}

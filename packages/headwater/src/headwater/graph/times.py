@@ -15,6 +15,7 @@ from math import inf
 from typing import NamedTuple
 
 from headwater.graph.generation import Generation, Span
+from headwater.graph.kept_rows import Parts
 from headwater.graph.lifecycle import emptied_before, emptied_by
 from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
@@ -36,6 +37,15 @@ class Reading(NamedTuple):
     """The generations that wrote the version which the reader reported."""
     is_streaming: bool = False
     """True if no write replaces another one: a stream gets all of them."""
+
+    def proves(self, source: Generation, name: DatasetName) -> bool:
+        """Return True if versions prove that a source wrote rows of what the reader read.
+
+        The writer of the version also reported which earlier partitions it kept.
+        """
+        if source in self.proven or not any(name in g.replaced for g in self.proven):
+            return source in self.proven
+        return source.is_complete and source.ended <= self.start and name in source.replaced
 
 
 NOW = Reading(inf, inf)
@@ -154,26 +164,33 @@ class Times:
         name: DatasetName,
         reading: Reading,
         reader: Generation | None,
+        replaced: Parts = frozenset(),
     ) -> list[Generation]:
         """Return the generations of one task, newest first, that a reader can depend on.
 
-        `writing` has those that wrote the dataset, oldest first.
+        `writing` has those that wrote the dataset, oldest first; `replaced` are partitions that do
+        not count.
         """
         counted = [g for g in writing if g in reading.proven] if reading.proven else []
         last = bisect_right(writing, reading.end, key=lambda g: g.started)
         if any(g.is_complete and g.started > reading.end for g in counted):
             last = 0  # it replaced the others, and its clock disagrees with that of the reader
+        covered = set(replaced)
         for position in range(last - 1, -1, -1):
             generation = writing[position]
             if generation is reader:
                 continue
             span = self.of_writes(generation, name)
-            if generation not in counted and span.start <= reading.end:
+            parts = generation.replaced.get(name)
+            is_replaced = parts is not None and parts <= covered
+            if generation not in counted and span.start <= reading.end and not is_replaced:
                 counted.append(generation)
             is_last = generation in reading.proven or span.end <= reading.start
             is_replacing = generation.is_complete and is_last and not reading.is_streaming
             if is_replacing and name not in generation.only_created:
-                break
+                if parts is None:
+                    break
+                covered |= parts
         return counted
 
     def with_rows(

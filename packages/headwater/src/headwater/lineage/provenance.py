@@ -29,7 +29,8 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
         raise NotFoundError(
             f"no known run wrote version {version!r} of {root.name}; see its history"
         )
-    return generations.upstream_of(found, name)
+    contents = (part for generation in found for part in generations.contents(generation, name))
+    return generations.upstream_of(contents, name)
 
 
 def writing_version(generations: Generations, name: DatasetName, version: str) -> list[Generation]:

@@ -1,6 +1,7 @@
 """Project events into jobs, runs and datasets: a pure function of the set of events."""
 
 from headwater.projection._apply import apply, project
+from headwater.projection._records import MOST_VERSIONS
 from headwater.projection.derived import (
     Outcome,
     RunState,
@@ -16,6 +17,7 @@ __all__ = [
     "DatasetRecord",
     "FacetBook",
     "Job",
+    "MOST_VERSIONS",
     "Outcome",
     "Run",
     "RunKey",

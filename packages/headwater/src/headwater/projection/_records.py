@@ -11,7 +11,7 @@ from headwater.identity import DatasetName, symlinks_of
 from headwater.projection.facet_books import Stamp, pack
 from headwater.projection.state import DatasetRecord, Job, Run, RunKey, State, Use, Version
 
-_MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
+MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 
 INPUT_FACETS = ("schema", *DATASET_FACETS, "dataQualityMetrics")  # also per run of inputs
 
@@ -41,7 +41,7 @@ def _add_version(use: Use, version: Version) -> None:
     """Add a version, or the newer of two reports of one; keep the newest versions."""
     found = {other.name: other for other in use.versions}
     found[version.name] = max(version, found.get(version.name, version))
-    use.versions = tuple(sorted(found.values())[-_MOST_VERSIONS:])
+    use.versions = tuple(sorted(found.values())[-MOST_VERSIONS:])
 
 
 def update_dataset_of_event(state: State, item: Dataset, stamp: Stamp) -> DatasetName:

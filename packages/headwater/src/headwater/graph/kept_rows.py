@@ -1,0 +1,146 @@
+"""Which rows of earlier writes a generation kept in its outputs.
+
+Without further reports, a write replaces its output. An Iceberg commit report shows whether rows
+were kept, and the facet `subset` which partitions a run wrote. Such a run replaces these partitions
+and keeps all others, so that each partition is of the newest generation that wrote it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple
+
+from headwater.events import Facets
+from headwater.events.facets import CommitReport, LifecycleStateChange, Subset
+from headwater.identity import DatasetName
+from headwater.projection import MOST_VERSIONS, Run, RunKey, State, start_of, unpack
+from headwater.projection.derived import ancestry_of
+from headwater.projection.state import Use
+
+Parts = frozenset[str]
+"""The partitions of an output."""
+
+
+class _Commit(NamedTuple):
+    """A commit of a run to a table."""
+
+    time: float
+    added: float
+    total: float
+    replaced: Parts
+    """The partitions that it replaced; empty if they are unknown."""
+
+
+@dataclass(slots=True)
+class _Writes:
+    """The reports of some runs about one output."""
+
+    commits: dict[str | RunKey, _Commit] = field(default_factory=dict)
+    parts: set[str] = field(default_factory=set)
+    """Partitions written without a commit report."""
+    is_partial: bool = False
+    """True if a run wrote only a part."""
+    is_unknown: bool = False
+    """True if a run wrote an unknown part."""
+    named: set[RunKey] = field(default_factory=set)
+    """The runs that reported partitions."""
+    bare: set[RunKey] = field(default_factory=set)
+    """The runs that reported neither a commit nor a part."""
+
+
+def kept_rows(
+    state: State, runs: Iterable[Run]
+) -> tuple[frozenset[DatasetName], dict[DatasetName, Parts]]:
+    """Return the outputs that keep unknown earlier rows, and the partitions replaced in others.
+
+    A commit counts once, even if a task and its query both report it. A task need not repeat which
+    partitions its queries wrote.
+    """
+    found: dict[DatasetName, _Writes] = defaultdict(_Writes)
+    for run in runs:
+        for spelled, use in run.outputs.items():
+            _add(found[state.identity.primary(spelled)], run, use)
+    kept: set[DatasetName] = set()
+    replaced: dict[DatasetName, Parts] = {}
+    for name, writes in found.items():
+        commits = writes.commits.values()
+        if not (_keeps_rows(commits) if commits else writes.is_partial):
+            continue
+        parts = writes.parts.union(*(commit.replaced for commit in commits))
+        is_known = not writes.is_unknown and all(commit.replaced for commit in commits)
+        if is_known and _are_related(state, writes):
+            replaced[name] = frozenset(parts)
+        else:
+            kept.add(name)
+    return frozenset(kept), replaced
+
+
+def surviving(parts: Parts | None, covered: Iterable[str]) -> Parts | None:
+    """Return the partitions that later writes did not replace; None if they are unknown."""
+    return None if parts is None else parts.difference(covered)
+
+
+def _add(writes: _Writes, run: Run, use: Use) -> None:
+    subset = use.facets.parsed(Subset)
+    commits = _commits(run, use)
+    for version, commit in commits.items():
+        known = writes.commits.get(version)
+        writes.commits[version] = max(commit, known, key=_known_first) if known else commit
+    if any(commit.replaced for commit in commits.values()) or subset.parts:
+        writes.named.add(run.key)
+    if not commits and not subset.is_reported:
+        writes.bare.add(run.key)
+    elif not commits:
+        writes.is_partial = True
+        writes.parts |= subset.parts
+        writes.is_unknown |= not subset.parts
+    writes.is_unknown |= len(use.versions) >= MOST_VERSIONS  # older ones are forgotten
+
+
+def _known_first(commit: _Commit) -> tuple[bool, _Commit]:
+    return bool(commit.replaced), commit
+
+
+def _are_related(state: State, writes: _Writes) -> bool:
+    """Return True if runs without details are above or below those that reported partitions."""
+    state_runs = state.runs
+    above = {key: {up.key for up in ancestry_of(state, state_runs[key])} for key in writes.named}
+    return all(
+        any(bare in up for up in above.values())
+        or not above.keys().isdisjoint(up.key for up in ancestry_of(state, state_runs[bare]))
+        for bare in writes.bare
+    )
+
+
+def _keeps_rows(commits: Iterable[_Commit]) -> bool:
+    """Return False if a commit replaced all rows, so that all present rows were added since.
+
+    Without such a commit, the sum proves nothing: one commit may replace rows of another.
+    """
+    added_since, all_rows = -inf, 0.0
+    for _, added, all_rows, _ in sorted(commits, key=lambda commit: commit[:3]):
+        added_since = added if added >= all_rows else added_since + added
+    return added_since < all_rows
+
+
+def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
+    """Return the commits of a run to a table, by version."""
+    if not use.facets.parsed(CommitReport).is_reported:
+        return {}
+    change = use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange
+    at = use.versions[-1].stamp.time if use.versions else start_of(run) or 0
+    reports: list[tuple[str | RunKey, int, Facets]] = [
+        (version.name, version.stamp.time, unpack(version.io_facets))
+        for version in use.versions[:-1]
+    ]
+    reports.append((use.version or run.key, at, use.facets.plain()))
+    return {
+        version: _Commit(time, report.added, report.total, parts)
+        for version, time, facets in reports
+        if (report := CommitReport.parse(facets.get(CommitReport.KEY, {}))).is_reported
+        for subset in (Subset.parse(facets.get(Subset.KEY, {})),)
+        for parts in (subset.parts if change == "OVERWRITE" else frozenset(),)
+    }
