@@ -6,7 +6,7 @@ producer of the parent facet, such as openlineage-python.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import wraps
@@ -109,13 +109,19 @@ def report_checks(
 
 @_never_failing
 def report_commit(
-    spark: SparkSession, settings: Settings, table: Table, snapshot: Snapshot
+    spark: SparkSession,
+    settings: Settings,
+    table: Table,
+    snapshot: Snapshot,
+    partitions: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Report the version and the rows of a commit as an event of the parent run.
 
-    The added and the total rows show whether the files of earlier loads are still upstream. Spark's
-    listener reports them only for tables that were not loaded before its first event, and on a busy
-    machine it sometimes leaves out the version.
+    The added and the total rows show whether the files of earlier loads are still upstream, and
+    `partitions` which of them: those that the commit replaced, and those that the run found to have
+    the same contents already, each by its columns and values. Spark's listener reports the rows
+    only for tables that were not loaded before its first event, and on a busy machine it sometimes
+    leaves out the version.
     """
     parent = lineage_parent(spark)
     summary = snapshot.summary
@@ -123,7 +129,9 @@ def report_commit(
         return
     with _client(settings) as client:
         from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunState
+        from openlineage.client.facet_v2 import base_subset_dataset as subset
         from openlineage.client.facet_v2 import dataset_version_dataset as version
+        from openlineage.client.facet_v2 import lifecycle_state_change_dataset as lifecycle
 
         name = table.dataset(settings)
         metrics = {
@@ -131,11 +139,20 @@ def report_commit(
             "totalRecords": int(summary["total-records"] or 0),
         }
         report: Any = {"_producer": PRODUCER, "_schemaURL": COMMIT_REPORT, "commitMetrics": metrics}
+        facets: dict[str, Any] = {
+            "version": version.DatasetVersionDatasetFacet(str(snapshot.snapshot_id))
+        }
+        output_facets = {"icebergCommitReport": report}
+        if partitions:
+            condition = subset.PartitionSubsetCondition(
+                [subset.Partition(dict(values)) for values in partitions]
+            )
+            output_facets["subset"] = subset.OutputSubsetOutputDatasetFacet(condition)
+            facets["lifecycleStateChange"] = lifecycle.LifecycleStateChangeDatasetFacet(
+                lifecycle.LifecycleStateChange.OVERWRITE
+            )
         dataset = OutputDataset(
-            name.namespace,
-            name.name,
-            facets={"version": version.DatasetVersionDatasetFacet(str(snapshot.snapshot_id))},
-            outputFacets={"icebergCommitReport": report},
+            name.namespace, name.name, facets=facets, outputFacets=output_facets
         )
         launcher = spark.sparkContext.getConf().get(LAUNCHER, "Airflow")
         client.emit(

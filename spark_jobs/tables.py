@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -148,13 +149,15 @@ def replace_partition(
     digest: str,
     source_hash: str = "",
     may_overlap: bool = False,
+    unchanged: Sequence[str] = (),
 ) -> bool:
     """Replace the rows that match `condition` by `rows` in one commit; return True if it wrote.
 
     Nothing is written if the partition was last written with the same `digest` (of the `contents`
     from which the rows are computed). The commit stores the partition's name and hashes. So after
     a crash before the commit the old rows are unchanged, and after it the next run skips the
-    partition. If partitions may overlap, only the one written last is skipped.
+    partition. If partitions may overlap, only the one written last is skipped. Otherwise, lineage
+    reports that the commit replaced this partition, and that those in `unchanged` were up to date.
 
     Raises:
         Conflict: another writer changed rows of the partition since the start.
@@ -187,13 +190,17 @@ def replace_partition(
             f"Another writer changed {partition_name} of {table.name} in the meantime; its rows "
             "are kept. Run the task again to replace them."
         ) from error
-    report_newest_commit(rows.sparkSession, settings, table)
+    names = () if may_overlap else (partition_name, *unchanged)
+    report_newest_commit(rows.sparkSession, settings, table, names)
     return True
 
 
-def report_newest_commit(spark: SparkSession, settings: Settings, table: Table) -> None:
-    """Report the version and the rows of a table's newest commit for the running task."""
+def report_newest_commit(
+    spark: SparkSession, settings: Settings, table: Table, partitions: Sequence[str] = ()
+) -> None:
+    """Report the version, the rows and the partitions of a table's newest commit for the task."""
     written = load_table(settings, table)
     snapshot = written.current_snapshot() if written else None
     if snapshot is not None:
-        report_commit(spark, settings, table, snapshot)
+        values = [{PARTITION_COLUMN: name} for name in partitions]
+        report_commit(spark, settings, table, snapshot, values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.catalog import load_table, passed_contents
+from lakehouse.catalog import load_table, loaded_content, passed_contents
 from lakehouse.errors import ChecksFailed
 from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
@@ -39,6 +39,12 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
     require_sources(spec, passed.sources, partitions)
     ensure_table(spark, settings, spec.raw)
     staging_version = table_at(spec.staging.table, staging)
+    raw = load_table(settings, spec.raw.table)
+    unchanged = [
+        partition.name
+        for partition in partitions
+        if raw and loaded_content(raw, partition.name) == passed.contents[partition.name].digest
+    ]
     for partition in partitions:
         checked_content = passed.contents[partition.name]
         rows = spark.sql(_published(spark, spec, staging_version, partition))
@@ -52,6 +58,7 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             F.col(PARTITION_COLUMN) == partition.name,
             digest=checked_content.digest,
             source_hash=partition.source_hash,
+            unchanged=unchanged,
         )
 
 

@@ -98,7 +98,7 @@ def history(draw: st.DrawFn) -> list[Entry]:
         st.sampled_from(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", "START")),
         st.lists(names, max_size=2),
         st.lists(names, max_size=2),
-        st.integers(0, 9),  # what else the event has
+        st.integers(0, 10),  # what else the event has
     )
     bodies = []
     for n, (job, type_, reads, writes, more) in enumerate(
@@ -139,6 +139,10 @@ def _add_facets(body: dict[str, Any], number: int, more: int) -> None:
             output["facets"]["lifecycleStateChange"] = _lifecycle(number, output["name"])
         if more == 7:
             output["outputFacets"] = {"icebergCommitReport": _appended(number)}
+        if more == 10:
+            part = {"identifier": str(number % 2), "dimensions": {}}
+            condition = {"type": "partition", "partitions": [part]}
+            output["outputFacets"] = {"subset": {"outputCondition": condition}}
 
 
 def _lifecycle(number: int, name: str) -> dict[str, Any]:

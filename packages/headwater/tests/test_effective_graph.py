@@ -100,6 +100,8 @@ _RUN = st.tuples(
         (
             "replaces",
             "keeps rows",
+            "part 0",
+            "part 1",
             "explicit lineage",
             "hive://h|a",
             "flink://|a",
@@ -137,6 +139,10 @@ def _event(build: Any, number: int, run: Any) -> Logged:
     )
     if kind == "keeps rows":
         body = commit(body, 1, 2)
+    elif kind.startswith("part"):
+        condition = {"type": "location", "locations": [kind]}
+        for item in body["outputs"]:
+            item["outputFacets"] = {"subset": {"outputCondition": condition}}
     elif kind == "explicit lineage":
         inputs = [{"type": "DATASET", **item} for item in body["inputs"]]
         entries = [{"type": "DATASET", **item} for item in body["outputs"]]

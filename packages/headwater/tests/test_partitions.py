@@ -162,7 +162,7 @@ _STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("load"), st.sets(st.sampled_from(_PARTS), min_size=1)),
         st.tuples(st.just("train"), st.booleans()),
-        st.tuples(st.just("replace"), st.none()),
+        st.tuples(st.just("replace"), st.sets(st.sampled_from(_PARTS))),
     ),
     min_size=1,
     max_size=9,
@@ -180,10 +180,11 @@ def test_readers_depend_on_the_newest_load_of_each_partition(
             contents |= dict.fromkeys(what, number)
             newest = f"v{number}"
         elif kind == "replace":
-            whole = _load(build, number, "")
-            del whole["outputs"][0]["outputFacets"]["subset"]
-            events.append(commit(whole, 10, 10))
-            contents, newest = {"": number}, f"v{number}"
+            whole = commit(_load(build, number, ""), 10, 10)
+            if what:
+                whole["outputs"][0]["outputFacets"]["subset"] = _subset(*sorted(what))
+            events.append(whole)
+            contents, newest = dict.fromkeys(what or {""}, number), f"v{number}"
         else:
             events.append(_train(build, number, version=newest if what else None))
             expected[f"m{number}"] = {f"/f{n}" for n in contents.values()}

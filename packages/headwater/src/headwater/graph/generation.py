@@ -39,8 +39,10 @@ class Generation:
     """The outputs that also keep rows of earlier generations, it is unknown which."""
     runs: tuple[Run, ...]
     """The runs that read or wrote data."""
-    replaced: Mapping[DatasetName, Parts] = field(default_factory=dict)
-    """The partitions that it replaced in other outputs, of which it kept the remaining rows."""
+    partial: frozenset[DatasetName] = frozenset()
+    """The outputs that also keep all earlier rows but those of the partitions in `parts`."""
+    parts: Mapping[DatasetName, Parts] = field(default_factory=dict)
+    """The partitions that it wrote, of outputs for which all are known."""
     ended: float = inf
     """The end of the last run, or its last event, in microseconds; infinite for a streaming run."""
     only_created: frozenset[DatasetName] = frozenset()
@@ -157,7 +159,7 @@ class EffectiveGenerations:
             self._settle(generation)
         if writes:
             self._retain(generation)
-            self._remaining[generation] = {n: generation.replaced.get(n) for n in writes}
+            self._remaining[generation] = {n: generation.parts.get(n) for n in writes}
             for name in writes:
                 self._writers[name].append(generation)
 
@@ -174,7 +176,7 @@ class EffectiveGenerations:
     def _settle(self, newest: Generation) -> None:
         """Remove what a finished generation replaced: the outputs of others, or partitions."""
         for name in newest.edges.writes - newest.only_created:
-            covered = newest.replaced.get(name)
+            covered = newest.parts[name] if name in newest.partial else None
             for generation in self._writers.pop(name, ()):
                 left = self._remaining[generation]
                 parts = frozenset[str]() if covered is None else surviving(left[name], covered)

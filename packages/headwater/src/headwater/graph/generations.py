@@ -400,11 +400,10 @@ class Generations:
 
     def contents(self, generation: Generation, name: DatasetName) -> list[Generation]:
         """Return a generation that wrote a dataset, and those whose partitions it kept in it."""
-        replaced = generation.replaced.get(name)
-        if replaced is None:
+        if name not in generation.partial:
             return [generation]
         reading = self.reading(name, generation, only_earlier=True)
-        return [generation, *self._written(name, reading, generation, replaced)]
+        return [generation, *self._written(name, reading, generation, generation.parts[name])]
 
     def _written(
         self,
@@ -496,7 +495,7 @@ class Generations:
             heads[head.key] = head
             by_head[head.key].append((run, self.own(run)))
         outcomes = [outcome(self.state, head) for head in heads.values()]
-        kept, replaced = kept_rows(self.state, runs)
+        kept = kept_rows(self.state, runs)
         started = min(time for time in map(start_of, (*heads.values(), *runs)) if time is not None)
         generation = self._by_key[ref][key] = Generation(
             job=ref,
@@ -504,9 +503,10 @@ class Generations:
             is_complete=all(ended is not None for _, ended in outcomes)
             and any(condition is RunState.COMPLETED for condition, _ in outcomes),
             edges=side_by_side([task_edges(self.levels, parts) for parts in by_head.values()]),
-            kept=kept,
+            kept=kept.unknown,
             runs=tuple(runs),
-            replaced=replaced,
+            partial=kept.partial,
+            parts=kept.parts,
             ended=span_of(self.state, runs).end,
             only_created=created_datasets(self.state, runs),
             changed=changed_datasets(self.state, runs),

@@ -8,7 +8,7 @@ and keeps all others, so that each partition is of the newest generation that wr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -39,7 +39,7 @@ class _Writes:
     """The reports of some runs about one output."""
 
     commits: dict[str | RunKey, _Commit] = field(default_factory=dict)
-    parts: set[str] = field(default_factory=set)
+    parts: Parts = frozenset()
     """Partitions written without a commit report."""
     is_partial: bool = False
     """True if a run wrote only a part."""
@@ -51,10 +51,19 @@ class _Writes:
     """The runs that reported neither a commit nor a part."""
 
 
-def kept_rows(
-    state: State, runs: Iterable[Run]
-) -> tuple[frozenset[DatasetName], dict[DatasetName, Parts]]:
-    """Return the outputs that keep unknown earlier rows, and the partitions replaced in others.
+class Kept(NamedTuple):
+    """What the outputs of a generation contain after its writes."""
+
+    unknown: frozenset[DatasetName]
+    """The outputs that keep earlier rows, it is unknown which."""
+    partial: frozenset[DatasetName]
+    """The outputs that keep all earlier rows but those of the partitions that it wrote."""
+    parts: Mapping[DatasetName, Parts]
+    """The partitions that it wrote, of outputs for which all are known."""
+
+
+def kept_rows(state: State, runs: Iterable[Run]) -> Kept:
+    """Return which earlier rows the outputs of some runs keep.
 
     A commit counts once, even if a task and its query both report it. A task need not repeat which
     partitions its queries wrote.
@@ -63,19 +72,17 @@ def kept_rows(
     for run in runs:
         for spelled, use in run.outputs.items():
             _add(found[state.identity.primary(spelled)], run, use)
-    kept: set[DatasetName] = set()
-    replaced: dict[DatasetName, Parts] = {}
+    parts: dict[DatasetName, Parts] = {}
+    keeping: set[DatasetName] = set()
     for name, writes in found.items():
         commits = writes.commits.values()
-        if not (_keeps_rows(commits) if commits else writes.is_partial):
-            continue
-        parts = writes.parts.union(*(commit.replaced for commit in commits))
+        if _keeps_rows(commits) if commits else writes.is_partial:
+            keeping.add(name)
         is_known = not writes.is_unknown and all(commit.replaced for commit in commits)
-        if is_known and _are_related(state, writes):
-            replaced[name] = frozenset(parts)
-        else:
-            kept.add(name)
-    return frozenset(kept), replaced
+        if writes.named and is_known and _are_related(state, writes):
+            parts[name] = writes.parts.union(*(commit.replaced for commit in commits))
+    partial = frozenset(keeping & parts.keys())
+    return Kept(frozenset(keeping - partial), partial, parts)
 
 
 def surviving(parts: Parts | None, covered: Iterable[str]) -> Parts | None:

@@ -43,9 +43,9 @@ class Reading(NamedTuple):
 
         The writer of the version also reported which earlier partitions it kept.
         """
-        if source in self.proven or not any(name in g.replaced for g in self.proven):
+        if source in self.proven or not any(name in g.partial for g in self.proven):
             return source in self.proven
-        return source.is_complete and source.ended <= self.start and name in source.replaced
+        return source.is_complete and source.ended <= self.start and name in source.parts
 
 
 NOW = Reading(inf, inf)
@@ -181,16 +181,16 @@ class Times:
             if generation is reader:
                 continue
             span = self.of_writes(generation, name)
-            parts = generation.replaced.get(name)
+            parts = generation.parts.get(name)
             is_replaced = parts is not None and parts <= covered
             if generation not in counted and span.start <= reading.end and not is_replaced:
                 counted.append(generation)
             is_last = generation in reading.proven or span.end <= reading.start
             is_replacing = generation.is_complete and is_last and not reading.is_streaming
             if is_replacing and name not in generation.only_created:
-                if parts is None:
+                if name not in generation.partial:
                     break
-                covered |= parts
+                covered |= generation.parts[name]
         return counted
 
     def with_rows(

@@ -187,7 +187,7 @@ def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -
         for name in {name for generation in walked for name in generation.kept}:
             yield from generations.upstream_of((g for g in walked if name in g.kept), name)
         for generation in walked:
-            for name in generation.replaced:
+            for name in generation.partial:
                 yield from generations.upstream_of(generations.contents(generation, name), name)
 
     return Tags(generations, selected())
