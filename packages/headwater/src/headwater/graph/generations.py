@@ -24,7 +24,7 @@ from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from headwater import deadline
 from headwater.events import JobRef
@@ -54,6 +54,7 @@ from headwater.graph.run_edges import (
     side_by_side,
     states_lineage_of_other_jobs,
 )
+from headwater.graph.run_values import RunValues
 from headwater.graph.sql_changes import stated_changes, stated_changes_of
 from headwater.graph.task_edges import Part, task_edges
 from headwater.graph.times import NOW, ByVersion, Reading, Times, span_of
@@ -64,12 +65,7 @@ from headwater.projection.derived import descendants_of, parent_of, records_of
 Answer = TypeVar("Answer")
 
 
-class _Where(NamedTuple):
-    found: set[JobRef]
-    unchecked: set[JobRef]  # those that changed since
-
-
-class Generations:
+class Generations(RunValues):
     """All generations of a state, and the data flows between them.
 
     Each is computed on request and cached until an event changes it, so the cost depends on the
@@ -79,11 +75,12 @@ class Generations:
     """
 
     def __init__(self, state: State) -> None:
-        self.state = state
+        super().__init__(state)
         self.kept: dict[Any, Any] = {}  # values that the layers above store and update
         self._clear()
 
     def _clear(self) -> None:
+        self.clear_runs()
         self._revision = self.state.revision
         self._shape = self.state.shape
         self.levels = Levels(self.state)
@@ -94,8 +91,6 @@ class Generations:
         self._runs_by_key: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}  # see _key_of
         self._by_key: dict[JobRef, dict[RunKey, Generation]] = defaultdict(dict)
         self._histories: dict[JobRef, History] = {}
-        self._of_runs: dict[JobRef, dict[str, Any]] = {}
-        self._where: dict[str, _Where] = {}
         self._jobs: dict[JobRef, None] | None = None
         self._flows = Flows(lambda g: [*self.flows_into(g), *self._flows_within(g)])
         self._changed: dict[JobRef, History | None] = {}  # tasks, with their state in `_flows`
@@ -130,7 +125,7 @@ class Generations:
             for cache in (self._owners, self._runs_by_key, self._by_key):
                 cache.pop(ref, None)
             self._forget_history(ref)
-            self._forget_runs(ref)
+            self.forget_runs(ref)
             job = self.state.jobs.get(ref)
             if job is None:  # a derivation
                 continue
@@ -150,7 +145,7 @@ class Generations:
             for above in self.levels.lineage(changed_run):
                 self._by_key[above.key.job].pop(self._key_of(above), None)
                 self._forget_history(above.key.job)
-                self._forget_runs(above.key.job)
+                self.forget_runs(above.key.job)
         if not self._has_data(run):
             return
         owner = self.levels.owner(run, Level.TASK)
@@ -231,34 +226,6 @@ class Generations:
             history.derived[name] = derive(history.oldest_first)
         answer: Answer = history.derived[name]
         return answer
-
-    def of_runs(self, ref: JobRef, name: str, derive: Callable[[list[Run]], Answer]) -> Answer:
-        """Return a value computed from the runs of a job and from those below them, cached by name.
-
-        It must depend neither on the time nor on the facets of jobs and datasets.
-        """
-        cached = self._of_runs.setdefault(ref, {})
-        if name not in cached:
-            job = self.state.jobs.get(ref)
-            runs = map(self.state.runs.__getitem__, job.runs if job else ())
-            cached[name] = derive(list(deadline.watched(runs)))
-        answer: Answer = cached[name]
-        return answer
-
-    def jobs_where(self, name: str, holds: Callable[[JobRef], bool]) -> set[JobRef]:
-        """Return all jobs with a condition, cached by name; it must depend on `of_runs` only."""
-        where = self._where.get(name)
-        if where is None:
-            where = self._where[name] = _Where(set(), set(self.state.jobs))
-        for ref in deadline.watched(tuple(where.unchecked)):
-            (where.found.add if holds(ref) else where.found.discard)(ref)
-            where.unchecked.discard(ref)
-        return where.found
-
-    def _forget_runs(self, ref: JobRef) -> None:
-        self._of_runs.pop(ref, None)
-        for where in self._where.values():
-            where.unchecked.add(ref)
 
     def _forget_history(self, ref: JobRef) -> None:
         self._changed.setdefault(ref, self._histories.pop(ref, None))

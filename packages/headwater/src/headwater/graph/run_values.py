@@ -1,0 +1,59 @@
+"""Values computed from the runs of jobs, cached until a run of the job or one below it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from headwater import deadline
+from headwater.events import JobRef
+from headwater.projection import Run, State
+
+Answer = TypeVar("Answer")
+
+
+class _Where(NamedTuple):
+    found: set[JobRef]
+    unchecked: set[JobRef]  # those that changed since
+
+
+class RunValues:
+    """Cached values of the jobs of a state."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.clear_runs()
+
+    def clear_runs(self) -> None:
+        """Clear all values."""
+        self._of_runs: dict[JobRef, dict[str, Any]] = {}
+        self._where: dict[str, _Where] = {}
+
+    def of_runs(self, ref: JobRef, name: str, derive: Callable[[list[Run]], Answer]) -> Answer:
+        """Return a value computed from the runs of a job and from those below them, cached by name.
+
+        It must depend neither on the time nor on the facets of jobs and datasets.
+        """
+        cached = self._of_runs.setdefault(ref, {})
+        if name not in cached:
+            job = self.state.jobs.get(ref)
+            runs = map(self.state.runs.__getitem__, job.runs if job else ())
+            cached[name] = derive(list(deadline.watched(runs)))
+        answer: Answer = cached[name]
+        return answer
+
+    def jobs_where(self, name: str, holds: Callable[[JobRef], bool]) -> set[JobRef]:
+        """Return all jobs with a condition, cached by name; it must depend on `of_runs` only."""
+        where = self._where.get(name)
+        if where is None:
+            where = self._where[name] = _Where(set(), set(self.state.jobs))
+        for ref in deadline.watched(tuple(where.unchecked)):
+            (where.found.add if holds(ref) else where.found.discard)(ref)
+            where.unchecked.discard(ref)
+        return where.found
+
+    def forget_runs(self, ref: JobRef) -> None:
+        """Clear the values of a job whose runs changed."""
+        self._of_runs.pop(ref, None)
+        for where in self._where.values():
+            where.unchecked.add(ref)
