@@ -17,8 +17,8 @@ from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State
 
 from .graphs import all_names, commit
+from .test_provenance import _versioned as versioned
 from .test_taints import _tainted as tainted
-from .test_taints import versioned
 
 _PARTS = "abc"
 
