@@ -181,7 +181,10 @@ def cut_off_training(state: Pipeline, service: Service) -> None:
     computing = f"{FLOW}.compute_actuals"
     service.wait_until(lambda: computing in {e["job"]["name"] for e in state.events()}, 300)
     state.cut_off = state.airflow.unfinished(TRAIN_DAG)[0]["dag_run_id"]
-    for process in service.processes():
+    processes = service.processes()
+    for process in processes:  # first, so that none reacts to the end of another one
+        process.suspend()
+    for process in processes:
         process.kill()
 
 
