@@ -36,8 +36,13 @@ class Landing:
     skipped: tuple[str, ...]
 
 
-def land(settings: Settings, source: Source, months: list[str]) -> Landing:
-    """Download the months' files; return the partitions that are not in the raw table yet."""
+def land(
+    settings: Settings, source: Source, months: list[str], *, is_repeated: bool = False
+) -> Landing:
+    """Download the months' files; return the partitions that are not in the raw table yet.
+
+    With `is_repeated`, return all partitions.
+    """
     raw = load_table(settings, Table(f"{source.table}_raw"))
     partitions: list[Partition] = []
     files: list[LandedFile] = []
@@ -47,7 +52,8 @@ def land(settings: Settings, source: Source, months: list[str]) -> Landing:
         if not landed:
             continue
         partition = _partition(source, month, landed)
-        if partition.source_hash in loaded_sources(raw, partition.name):
+        is_loaded = partition.source_hash in loaded_sources(raw, partition.name)
+        if is_loaded and not is_repeated:
             skipped.append(f"{partition.name} is already loaded and has not changed.")
             continue
         if settings.spark == "emr-serverless":

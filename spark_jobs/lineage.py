@@ -112,7 +112,7 @@ def report_commit(
     spark: SparkSession,
     settings: Settings,
     table: Table,
-    snapshot: Snapshot,
+    snapshot: Snapshot | None,
     partitions: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Report the version and the rows of a commit as an event of the parent run.
@@ -121,11 +121,11 @@ def report_commit(
     `partitions` which of them: those that the commit replaced, and those that the run found to have
     the same contents already, each by its columns and values. Spark's listener reports the rows
     only for tables that were not loaded before its first event, and on a busy machine it sometimes
-    leaves out the version.
+    leaves out the version. Without a snapshot, the run found all partitions to be up to date.
     """
     parent = lineage_parent(spark)
-    summary = snapshot.summary
-    if not parent or summary is None:
+    summary = snapshot.summary if snapshot else None
+    if not parent or (snapshot and summary is None):
         return
     with _client(settings) as client:
         from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunState
@@ -134,15 +134,16 @@ def report_commit(
         from openlineage.client.facet_v2 import lifecycle_state_change_dataset as lifecycle
 
         name = table.dataset(settings)
-        metrics = {
-            "addedRecords": int(summary["added-records"] or 0),
-            "totalRecords": int(summary["total-records"] or 0),
-        }
-        report: Any = {"_producer": PRODUCER, "_schemaURL": COMMIT_REPORT, "commitMetrics": metrics}
-        facets: dict[str, Any] = {
-            "version": version.DatasetVersionDatasetFacet(str(snapshot.snapshot_id))
-        }
-        output_facets = {"icebergCommitReport": report}
+        facets: dict[str, Any] = {}
+        output_facets: dict[str, Any] = {}
+        if snapshot and summary:
+            metrics = {
+                "addedRecords": int(summary["added-records"] or 0),
+                "totalRecords": int(summary["total-records"] or 0),
+            }
+            about = {"_producer": PRODUCER, "_schemaURL": COMMIT_REPORT}
+            output_facets["icebergCommitReport"] = {**about, "commitMetrics": metrics}
+            facets["version"] = version.DatasetVersionDatasetFacet(str(snapshot.snapshot_id))
         if partitions:
             condition = subset.PartitionSubsetCondition(
                 [subset.Partition(dict(values)) for values in partitions]

@@ -202,5 +202,15 @@ def report_newest_commit(
     written = load_table(settings, table)
     snapshot = written.current_snapshot() if written else None
     if snapshot is not None:
-        values = [{PARTITION_COLUMN: name} for name in partitions]
-        report_commit(spark, settings, table, snapshot, values)
+        report_commit(spark, settings, table, snapshot, _partitions(partitions))
+
+
+def report_unchanged(
+    spark: SparkSession, settings: Settings, table: Table, partitions: Sequence[str]
+) -> None:
+    """Report that the task found partitions to have the contents that it would write."""
+    report_commit(spark, settings, table, None, _partitions(partitions))
+
+
+def _partitions(names: Sequence[str]) -> list[dict[str, str]]:
+    return [{PARTITION_COLUMN: name} for name in names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow.sdk import DAG
-from pipeline_tasks import every, ingest_chain, months_param
+from pipeline_tasks import every, ingest_chain, ingest_params
 
 from lakehouse.descriptions import INGESTION
 from lakehouse.sources import WEATHER
@@ -15,7 +15,7 @@ with DAG(
     default_args={"owner": INGESTION},
     catchup=False,
     max_active_runs=1,
-    params={"months": months_param()},
+    params=ingest_params(),
     tags=["ingest", "weather"],
     doc_md=__doc__,
 ):

@@ -51,16 +51,25 @@ def every(cron: str) -> CronTriggerTimetable:
     return CronTriggerTimetable(cron, timezone="UTC", run_immediately=timedelta(0))
 
 
-def months_param() -> Param:
-    """Return the form field for the months to load; it is empty in a scheduled run."""
-    return Param(
-        [],
-        type=["array", "null"],
-        items={"type": "string", "pattern": r"^\d{4}-(0[1-9]|1[0-2])$"},
-        title="Months",
-        description="Months to load (YYYY-MM), one per line. By default, all new or changed months "
-        "among the most recent ones.",
-    )
+def ingest_params() -> dict[str, Param]:
+    """Return the form of an ingest run; a scheduled run has its defaults."""
+    return {
+        "months": Param(
+            [],
+            type=["array", "null"],
+            items={"type": "string", "pattern": r"^\d{4}-(0[1-9]|1[0-2])$"},
+            title="Months",
+            description="Months to load (YYYY-MM), one per line. By default, all new or changed "
+            "months among the most recent ones.",
+        ),
+        "reload": Param(
+            False,
+            type="boolean",
+            title="Load again",
+            description="Also load files that have not changed. After a correction, this clears "
+            "the recall of a month that one run loaded together with others.",
+        ),
+    }
 
 
 def training_params() -> dict[str, Param]:
@@ -109,7 +118,8 @@ def refuse_unknown_params(context: Context) -> None:
 class DownloadOperator(LineageOperator):
     """Download the files of the selected months and return the partitions to load.
 
-    The task is skipped, with the reasons, if no published file is new or changed. Months come from
+    The task is skipped, with the reasons, if no published file is new or changed, unless all are
+    loaded again. Months come from
     the DAG's Param, not from the data interval, because a manual run has none.
     """
 
@@ -122,7 +132,8 @@ class DownloadOperator(LineageOperator):
         settings = load_settings()
         months = parse_months(context["params"].get("months") or [])
         months = months or months_before(date.today(), settings.months_back)
-        self.landing = land(settings, self.source, months)
+        is_repeated = bool(context["params"].get("reload"))
+        self.landing = land(settings, self.source, months, is_repeated=is_repeated)
         for reason in self.landing.skipped:
             self.log.info(reason)
         context["ti"].xcom_push(key="skipped", value=list(self.landing.skipped))

@@ -17,6 +17,7 @@ from spark_jobs.tables import (
     first_of_each,
     literal,
     replace_partition,
+    report_unchanged,
     table_at,
     unique_row_id,
 )
@@ -45,12 +46,13 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
         for partition in partitions
         if raw and loaded_content(raw, partition.name) == passed.contents[partition.name].digest
     ]
+    has_written = False
     for partition in partitions:
         checked_content = passed.contents[partition.name]
         rows = spark.sql(_published(spark, spec, staging_version, partition))
         if checked_content.distinct < checked_content.rows:
             rows = first_of_each(rows, "unique_row_id")
-        replace_partition(
+        has_written |= replace_partition(
             settings,
             rows,
             spec.raw.table,
@@ -60,6 +62,8 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             source_hash=partition.source_hash,
             unchanged=unchanged,
         )
+    if not has_written:
+        report_unchanged(spark, settings, spec.raw.table, unchanged)
 
 
 def _published(spark: SparkSession, spec: Spec, checked: str, partition: Partition) -> str:
