@@ -60,3 +60,8 @@ test("address of a column locks its path and opens its details", () => {
   expect(graphOf({ id, field: null })).toBe("/lineage?node=dataset%3An%3Aa");
   expect(new URL(graphOf({ id, field: "x" }, "2026-01-01T00:00:00Z"), "http://h").searchParams.get("open")).toBe("column:dataset:n:a|x");
 });
+
+test("text states a problem instead of the last completed run", () => {
+  const blocked = { ...job("dag.load", 1), health: { state: "blocked" as const, message: "not written since stage failed", at: null, by: [] } };
+  expect(impactText("Impact", reachedOf([blocked]))).toContain("load (task, not written since stage failed)");
+});

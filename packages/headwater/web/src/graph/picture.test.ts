@@ -45,6 +45,9 @@ describe("the picture", () => {
     const svg = svgOf([placed("a", 0, { failedChecks: 2 }), placed("j", 300), placed("j", 600, { run: { ...RUN, state: "NEW", durationMs: null, startedAt: null } })]);
     for (const text of ["2 failed", "only read", "table · n", "never ran", "new"]) expect(svg).toContain(`>${text}</text>`);
     expect(svg).toMatch(/fill="#bad">2 failed/);
+    const blocked = svgOf([placed("a", 0, { rows: 7 }, { trouble: "blocked" }), placed("j", 300, { run: RUN }, { trouble: "late" })]);
+    expect(blocked).toMatch(/fill="#bad">Not rebuilt · 7 written.*fill="#warn">Late</);
+    expect(blocked).not.toContain("completed");
   });
 
   test("shows dimmed, root, model, added, removed and changed nodes", () => {

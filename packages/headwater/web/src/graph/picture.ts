@@ -1,7 +1,7 @@
 import type { ColumnRow, RowPage } from "./columns";
 import type { Mark } from "./difference";
 import type { FrameBox } from "./arrange";
-import type { Trouble } from "./state";
+import { needsMark, TROUBLE_TEXT, type Trouble } from "./state";
 import { SIZES } from "./sizes";
 import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
 import { columnKey } from "./lit";
@@ -121,7 +121,7 @@ class Drawing {
       this.text(38, 24, title, { isBold: true, room: end - 38 - (mark ? 62 : 0) }),
       mark ? this.text(end, 24, MARKS[mark][0], { size: 11, isBold: true, isEnd: true, colour: MARKS[mark][1] }) : "",
       this.text(14, 43, `${node.kind} · ${above || node.namespace}`, { size: 12, colour: "muted", room: end - 14 }),
-      ...this.facts(node, end),
+      ...this.facts(node, end, trouble),
     ];
     if (columns) {
       const { rows, all, of } = columns;
@@ -146,21 +146,23 @@ class Drawing {
   }
 
   /** Draw the last lines of a node: the newest run of a job, or the rows and tags of a dataset; and the time. */
-  private facts(node: LineageNode, end: number): string[] {
+  private facts(node: LineageNode, end: number, trouble: Trouble | null): string[] {
     const facts = (text: string, colour: Colour, at: string) => [
       this.text(14, 64, text, { size: 12.5, colour, room: end - 14 }),
       this.text(14, 84, at, { size: 12, colour: "muted" }),
     ];
+    const wrong = trouble && needsMark(node, trouble) ? trouble : null;
     const time = (at: string | null) => (at ? moment(at).slice(0, 16) : "");
     if (node.type === "dataset") {
       const rows = node.rows === null ? "" : `${short(node.rows)} written`;
       const failed = node.failedChecks ? `${node.failedChecks} failed` : "";
       const distinct = joined(node.tags);
       const tags = distinct.length > 1 ? `${distinct.length} tags` : distinct.join("");
-      return facts([failed, rows, tags].filter(Boolean).join(" · "), failed ? "bad" : "muted", node.writtenAt ? time(node.writtenAt) : "only read");
+      return facts([failed || (wrong && TROUBLE_TEXT[wrong]), rows, tags].filter(Boolean).join(" · "), failed ? "bad" : wrong ? TROUBLES[wrong] : "muted", node.writtenAt ? time(node.writtenAt) : "only read");
     }
     if (!node.run) return facts("never ran", "muted", "");
     const { state, durationMs, startedAt } = node.run;
+    if (wrong) return facts(TROUBLE_TEXT[wrong], TROUBLES[wrong], time(startedAt));
     const took = durationMs === null ? "" : ` ${duration(durationMs)}`;
     return facts(`${state.toLowerCase()}${took}`, STATES[state], time(startedAt));
   }

@@ -131,7 +131,8 @@ function commitsOf(entries: readonly Upstream[]): CodePlace[] {
 }
 
 export interface Verdict {
-  tone: "good" | "bad" | "warn";
+  /** `plain`: no tag says so, which is no proof. */
+  tone: "plain" | "bad" | "warn";
   text: string;
   /** Related columns as `NAME FIELD`. */
   columns: string[];
@@ -153,7 +154,7 @@ export function piiVerdict(answer: ProvenanceAnswer): Verdict {
     return { tone: "warn", text: "Inputs have columns tagged PII, but column lineage shows that they are masked or not used", columns: origins(pii) };
   }
   if (answer.tags.length > 0 && answer.deletedSources) return { tone: "warn", text: "No input column is tagged PII, but older sources were deleted", columns: [] };
-  if (answer.tags.length > 0) return { tone: "good", text: "No input column is tagged PII", columns: [] };
+  if (answer.tags.length > 0) return { tone: "plain", text: "No input column is tagged PII. Columns without this tag are not known to be free of it", columns: [] };
   return { tone: "warn", text: "No input column is tagged PII, but the inputs have no tags at all", columns: [] };
 }
 

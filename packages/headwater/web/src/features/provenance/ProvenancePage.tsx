@@ -114,7 +114,7 @@ function PersonalData({ provenance }: { provenance: ProvenanceAnswer }): ReactNo
   const { tone, text, columns } = piiVerdict(provenance);
   return (
     <div className={clsx(styles.verdict, styles[tone])} role="note" aria-label={PROVENANCE.personalData}>
-      <Icon name={tone === "good" ? "done" : "alert"} />
+      <Icon name={tone === "plain" ? "lost" : "alert"} />
       <p>
         {text}
         {columns.length > 0 ? ": " : "."}
