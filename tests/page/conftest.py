@@ -118,6 +118,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
     every = events(datetime.now(UTC) - timedelta(minutes=7))
     while some := list(islice(every, 500)):
         server.take(*some)
+    # The first answer waits until all events are processed.
+    httpx.get(f"{server.url}/api/v2/health", timeout=120).raise_for_status()
     yield server
     server.stop()
 

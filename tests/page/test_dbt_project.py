@@ -1,4 +1,4 @@
-"""The views of a dbt-like project of 300 tables: states, texts that fit, several columns."""
+"""States, texts that fit and several columns, mostly of a dbt-like project of 300 tables."""
 
 from __future__ import annotations
 
@@ -145,3 +145,12 @@ def test_paths_of_several_columns_are_highlighted_together(look_at_project: Look
     node.get_by_role("button", name=re.compile("^email")).click(modifiers=["ControlOrMeta"])
     node.get_by_role("button", name="Do not highlight the path of id").click()
     expect(page.get_by_test_id("notes")).to_contain_text("Path of column email highlighted")
+
+
+def test_names_of_columns_are_shown_in_full(look_at_demo: Look) -> None:
+    table = quote("dataset:hive://lakehouse:nyc_taxi.yellow_taxi_raw")
+    page = look_at_demo(f"/lineage?node={table}&columns={table}")
+    _drawn(page)
+    expect(page.get_by_role("button", name=re.compile("^tpep_dropoff_datetime"))).to_be_visible()
+    names = ".react-flow__node li > button:first-of-type > :first-child"
+    assert page.evaluate(_CUT_TEXTS, names) == []
