@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # slow to import
 SHARED = REPOSITORY.parent / "shared"
 REAL_MONTHS = ["2019-03", "2019-04"]
 GENERATED_MONTHS = ["2025-04", "2025-05"]
+SERIAL_GC = "-XX:+UseSerialGC"
+"""The option of Java for the garbage collector with the least CPU time for small heaps."""
 DBT = ("dbt-core==1.11.16", "dbt-duckdb==1.11.1", "openlineage-dbt==1.54.0")
 
 
@@ -103,12 +105,14 @@ def make_settings(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Set
         from spark_jobs.runtime import jars
 
         own = load_settings()
+        # The threads of the default collector take a tenth of a short driver's CPU time.
+        java = f"{own.spark_java_options} {SERIAL_GC}"
         jars(own)
         ensure_archive(own)
         state = tmp_path_factory.mktemp(name)
         for shared_path in (own.state_dir / "jars", archive(own).parent):
             (state / shared_path.name).symlink_to(shared_path)
-        return load_settings(state_dir=state, **values)
+        return load_settings(state_dir=state, **{"spark_java_options": java} | values)
 
     return make
 

@@ -196,7 +196,7 @@ _HAS_THEME = """theme => {
 }"""
 
 
-def _in_each_theme(page: Page) -> Iterator[str]:
+def in_each_theme(page: Page) -> Iterator[str]:
     """Show the page in the light and then in the dark theme, without loading it again."""
     themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     for theme in themes:
@@ -217,7 +217,7 @@ def axe_finds(page: Page) -> list[tuple[str, str, list[str]]]:
     page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
     return [
         (theme, rule["id"], [node["html"][:160] for node in rule["nodes"]][:3])
-        for theme in _in_each_theme(page)
+        for theme in in_each_theme(page)
         for rule in page.evaluate(_RUN_AXE, _RULES[theme])
     ]
 
@@ -238,7 +238,7 @@ def keep(page: Page, name: str) -> None:
     Run a file alone for it, because the tests of others add events.
     """
     if name in KEPT and os.environ.get("WRITE_DOCS"):
-        for theme in _in_each_theme(page):
+        for theme in in_each_theme(page):
             page.screenshot(path=REPOSITORY / "docs" / "pictures" / f"{name}-{theme}.png")
 
 

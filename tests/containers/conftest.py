@@ -25,7 +25,7 @@ from lakehouse.lineage_server import lineage_server
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from packages.headwater.tests.datahub_server import Store
 from packages.headwater.tests.sinks import Sink, serving
-from tests.conftest import folder_of_many_files
+from tests.conftest import SERIAL_GC, folder_of_many_files
 from tests.containers.engine import Engine, bring_images, private_engine, why_not
 from tests.infra.conftest import isolate, stand_in
 from tests.pipeline.conftest import free_ports
@@ -181,7 +181,7 @@ def record(engine: Engine, aws: str, folder: Path) -> Story:
         headwater_port=port + 3,
         generator_rows=5_000,
         # No class archives: creating them takes longer than the few jobs here save.
-        spark_java_options="-XX:TieredStopAtLevel=1 -Xshare:off",
+        spark_java_options=f"-XX:TieredStopAtLevel=1 {SERIAL_GC} -Xshare:off",
     )
     stack = Stack(engine, settings, folder / "compose.log", engine.environ | settings.environ())
     record = Story(stack, Store())

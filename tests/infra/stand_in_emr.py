@@ -25,6 +25,7 @@ from infra.aws import Aws
 from lakehouse.settings import Settings
 from spark_jobs.emr import PYTHON
 from spark_jobs.runtime import download, jars, java_home
+from tests.conftest import SERIAL_GC
 
 DRIVER_ENV = "spark.emr-serverless.driverEnv."
 S3_JARS = {
@@ -149,7 +150,7 @@ class LocalEmr:
             "spark.jars": ",".join(map(str, paths)),
             "spark.master": "local[2]",
             "spark.driver.host": "127.0.0.1",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+            "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 {SERIAL_GC}",
             "spark.ui.enabled": "false",
             "spark.log.level": "WARN",
         }

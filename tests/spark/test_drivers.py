@@ -25,12 +25,13 @@ from lakehouse.generator import taxi_table
 from lakehouse.ingest import Partition
 from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs import ingest, taxi
+from tests.conftest import SERIAL_GC
 from tests.pipeline.conftest import free_ports
 
 pytestmark = pytest.mark.spark
 
 SPEC = taxi.SPECS["green"]
-_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_QUICK_JAVA = f"-XX:TieredStopAtLevel=1 {SERIAL_GC}"
 _SUBMIT = (
     f"--conf 'spark.executor.extraJavaOptions={_QUICK_JAVA}' --conf spark.cores.max=1 pyspark-shell"
 )
