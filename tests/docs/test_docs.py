@@ -37,6 +37,7 @@ EXECUTED = {
     "./run lint": ".ci/run",
     "./run lesson": "tests/commands/test_lessons.py",
     "./run sql": "tests/spark/test_sql.py",
+    "headwater alias": "packages/headwater/tests/test_alias_rules.py",
     "headwater mcp-proxy": "packages/headwater/tests/test_mcp_proxy.py",
     "./run lineage": "tests/containers/conftest.py",
     "./run create-infra": f"{INFRA}/test_end_to_end.py",

@@ -8,12 +8,22 @@ import orjson
 from hypothesis import strategies as st
 
 from headwater.lineage.queries import edges_answer
-from headwater.log import Entry, entry_of, make_alias
+from headwater.log import Entry, entry_of
+from headwater.plugins.aliases._entry import make_alias
 from headwater.plugins.export.queries import export
 from headwater.projection import State
 
 _TYPES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
-_DATASETS = ("file|/a", "file://|/a", "s3a://b|k", "s3://b|k", "hive://h|db.t", "metaflow|F/x")
+_RULE = (("s3://b", "%s"), ("metaflow", "F/%s"))
+_DATASETS = (
+    "file|/a",
+    "file://|/a",
+    "s3a://b|k",
+    "s3://b|k",
+    "hive://h|db.t",
+    "metaflow|F/x",
+    "metaflow|F/k",
+)
 
 
 def canonical(state: State) -> bytes:
@@ -104,9 +114,11 @@ def some_entries(draw: st.DrawFn) -> list[Entry]:
     for number in range(draw(st.integers(0, 3))):
         names = [draw(st.sampled_from(_DATASETS)).split("|") for _ in range(2)]
         time = f"2025-11-21T08:00:0{draw(st.integers(0, 5))}Z"
-        if draw(st.booleans()):
+        if draw(st.integers(0, 4)) == 0:
+            entry = make_alias(*_RULE, number, "reported" if draw(st.booleans()) else "rule")
+        elif draw(st.booleans()):
             one, other = ((namespace, name) for namespace, name in names)
-            entry = make_alias(one, other, number, is_removed=draw(st.booleans()))
+            entry = make_alias(one, other, number, "reported" if draw(st.booleans()) else "same")
         else:
             inputs, outputs = ([{"namespace": n, "name": m}] for n, m in names)
             stated = draw(st.lists(_stated(), max_size=2))

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from headwater.errors import NotFoundError
 from headwater.events import parse_time, to_micros
 from headwater.identity import DatasetName
-from headwater.log import EventLog, make_alias, read_logged
+from headwater.log import EventLog, read_logged
+from headwater.plugins.aliases._entry import make_alias
 from headwater.plugins.aliases._service import alias_entry
 from headwater.plugins.aliases.commands import print_suggested
 from headwater.plugins.aliases.queries import aliases_answer, suggested_aliases_answer
@@ -156,7 +157,7 @@ def test_order_of_aliases_does_not_change_the_projection(
         _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
         _event(build, "2", "08:00:02", "hive://h|orders", "s3a://lake|orders", symlinks=[link]),
         *(
-            make_alias(one, other, _at(f"08:00:0{second}"), is_removed=is_removed)
+            make_alias(one, other, _at(f"08:00:0{second}"), "reported" if is_removed else "same")
             for (one, other), second, is_removed in said
         ),
     ]
@@ -222,7 +223,7 @@ def test_projection_of_the_reversed_log_has_the_aliases(shop: Live) -> None:
 
 @pytest.mark.each_database
 def test_aliases_are_stored_but_are_not_events(log: EventLog) -> None:
-    log.append([make_alias(_A, _B, _at("08:00:00"), is_removed=False)])
+    log.append([make_alias(_A, _B, _at("08:00:00"))])
     assert (list(log.read()), list(log.latest(None, 5))) == ([], [])
     assert [kind for _, kind, _ in log.entries()] == ["alias"]
 

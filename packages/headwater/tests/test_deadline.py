@@ -14,7 +14,8 @@ from fastapi.testclient import TestClient
 from headwater import deadline
 from headwater.errors import DeadlineError
 from headwater.identity import DatasetName
-from headwater.log import EventLog, make_alias
+from headwater.log import EventLog
+from headwater.plugins.aliases._entry import make_alias
 from headwater.projection import State, project
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import Times, load_queries
@@ -104,7 +105,7 @@ def _events(build: Any) -> list[Any]:
 def _state(build: Any) -> State:
     """Return the state of the events, with as many aliases."""
     names = [DatasetName("db", f"d{number}") for number in range(_COUNT)]
-    joined = [make_alias(n, n._replace(name=f"{n.name}_"), 1, is_removed=False) for n in names]
+    joined = [make_alias(n, n._replace(name=f"{n.name}_"), 1) for n in names]
     state = project(
         [build.entry(body).event for body in _events(build)] + [item.event for item in joined]
     )

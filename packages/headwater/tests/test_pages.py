@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from headwater.errors import ConfigError
 from headwater.identity import DatasetName
-from headwater.log import RejectedLine, make_alias
+from headwater.log import RejectedLine
 from headwater.plugins.alerts.endpoints import alerts_answer
 from headwater.plugins.alerts.rules import read_rules
 from headwater.plugins.alerts.watch import Watch
+from headwater.plugins.aliases._entry import make_alias
 from headwater.plugins.aliases.queries import aliases_answer
 from headwater.projection import State, project
 from headwater.projection.live import Batch, Live
@@ -133,7 +134,7 @@ def test_pages_contain_every_remaining_item_once(
 def test_aliases_are_paged() -> None:
     names = [DatasetName("db", f"n{number}") for number in range(6)]
     pairs = list(zip(names, names[1:], strict=False))
-    state = project(make_alias(*pair, 1, is_removed=False).event for pair in pairs)
+    state = project(make_alias(*pair, 1).event for pair in pairs)
     page = aliases_answer(state, limit=2)
     result = page["items"]
     while page["next"]:

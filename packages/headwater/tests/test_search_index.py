@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from headwater import deadline
 from headwater.errors import DeadlineError
-from headwater.events import Logged, parse_columns
+from headwater.events import Logged, Relation, parse_columns
 from headwater.identity import canonical_name
-from headwater.log import entry_of, make_alias
+from headwater.log import entry_of
+from headwater.plugins.aliases._entry import make_alias
 from headwater.plugins.search import _columns, _index, background
 from headwater.plugins.search._search import search
 from headwater.plugins.search.listing import datasets_named, jobs_named
@@ -72,8 +73,12 @@ def _event(draw: st.DrawFn) -> Logged:
     time = f"2025-11-21T08:00:0{draw(st.integers(0, 9))}Z"
     if kind == "alias":
         one, other = (tuple(draw(st.sampled_from(_NAMES)).split("|")) for _ in range(2))
-        is_removed = draw(st.booleans())
-        return make_alias((one[0], one[1]), (other[0], other[1]), 7, is_removed=is_removed).event
+        relations: tuple[Relation, ...] = ("reported", "same")
+        if draw(st.booleans()):
+            one, other = ("postgres://h:5432", "shop.public.%s"), ("s3://b", "%s")
+            relations = ("reported", "rule")
+        relation = draw(st.sampled_from(relations))
+        return make_alias((one[0], one[1]), (other[0], other[1]), 7, relation).event
     if kind == "dataset":
         return entry_of(orjson.dumps({"eventTime": time, "dataset": draw(_dataset())})).event
     facets: dict[str, Any] = {}

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 Facets = dict[str, Json]
 
-Relation = Literal["same", "different", "reported"]
+Relation = Literal["same", "different", "rule", "reported"]
 """What holds for two names: a user's statement, or else what producers reported."""
 
 

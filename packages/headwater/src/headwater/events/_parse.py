@@ -81,15 +81,16 @@ def parse_event(body: Any, digest: str) -> Event:
     return RunEvent(time, digest, type_, run_id, run_facets, ref, facets, inputs, outputs)
 
 
+_SAME: Relation = "same"
+_FLAGS: dict[str, Relation]
+_FLAGS = {"isRemoved": "reported", "isSeparate": "different", "isRule": "rule"}
+
+
 def parse_alias(body: Any, digest: str) -> AliasEvent:
     """Parse the decoded body of an alias, a format that only headwater writes."""
     first, second = _datasets(_object(body, "$").get("datasets"), "datasets", "")
     names = (first.namespace, first.name), (second.namespace, second.name)
-    relation: Relation = "same"
-    if body.get("isRemoved") is True:
-        relation = "reported"
-    elif body.get("isSeparate") is True:
-        relation = "different"
+    relation = next((found for flag, found in _FLAGS.items() if body.get(flag) is True), _SAME)
     return AliasEvent(_time(body.get("eventTime")), digest, names, relation)
 
 

@@ -23,6 +23,7 @@ from headwater.identity._names import (
     locality,
 )
 from headwater.identity._union import LOCATION, NAME, TABLE, Union
+from headwater.name_rules import mates
 
 Pair = tuple[DatasetName, DatasetName]
 
@@ -35,7 +36,8 @@ class Identity:
         self._own: set[DatasetName] = set()
         """Local names under which producers reported datasets, not only as symlinks."""
         self._symlinks: set[Pair] = set()
-        self._joined: Set[Pair] = frozenset()
+        self._joined: set[Pair] = set()
+        self._rules: Set[Pair] = frozenset()
         self._separated: Set[Pair] = frozenset()
         self.rebuilds = 0
         """The number of times that all names were joined again because a join was removed."""
@@ -90,14 +92,20 @@ class Identity:
         self._settle(changed)
         return own
 
-    def set_manual(self, joined: Set[Pair], separated: Set[Pair]) -> None:
-        """Set the pairs that users joined, and the pairs of symlinks that do not count.
+    def set_manual(
+        self, joined: Set[Pair], separated: Set[Pair], rules: Set[Pair] = frozenset()
+    ) -> set[DatasetName]:
+        """Set the pairs that users joined, the pairs of symlinks that do not count, and the rules.
 
-        Each pair is sorted.
+        Each pair is sorted. Return the names of the pairs that changed.
         """
-        is_split = not self._joined <= joined or self._separated != separated
-        self._joined, self._separated = joined, separated
+        before, self._rules = self._joined, rules
+        self._joined = {*joined, *(p for name in self._ranks_reported for p in self._ruled(name))}
+        changed = (before ^ self._joined) | (self._separated ^ separated)
+        is_split = not before <= self._joined or self._separated != separated
+        self._separated = separated
         self._settle(self._join_all() if is_split else self._join_stated())
+        return {name for pair in changed for name in pair}
 
     def primary(self, name: DatasetName) -> DatasetName:
         """Return the primary name of a dataset, under which it is shown."""
@@ -144,7 +152,7 @@ class Identity:
         yield from (p for p in self._symlinks if tuple(sorted(p)) not in self._separated)
 
     def is_stated(self, one: DatasetName, other: DatasetName) -> bool:
-        """Return True if a user joined two names."""
+        """Return True if a user or a rule joined two names."""
         return (min(one, other), max(one, other)) in self._joined
 
     def anchors(self, name: DatasetName) -> Set[DatasetName]:
@@ -199,7 +207,17 @@ class Identity:
             return set()
         self._ranks_reported[name] = rank
         self._union.place(name, rank)
-        return {name} if self.is_local(name) else self._guests_of_renamed()
+        changed = {name} if self.is_local(name) else self._guests_of_renamed()
+        for pair in self._ruled(name):
+            self._joined.add(pair)
+            changed |= self._join(*pair)
+        return changed
+
+    def _ruled(self, name: DatasetName) -> Iterator[Pair]:
+        """Yield the pairs of a name and another reported one that rules join."""
+        for mate in map(DatasetName._make, mates(self._rules, name)):
+            if mate in self._ranks_reported and mate != name:
+                yield min(name, mate), max(name, mate)
 
     def _link(self, pair: Pair) -> set[DatasetName]:
         """Join the names of a symlink; return the local names to be settled again."""

@@ -4,7 +4,6 @@ from headwater.log._damage import DamagedRow, damaged_rows, move_aside
 from headwater.log._entry import (
     Entry,
     entry_of,
-    make_alias,
     read_entry,
     read_logged,
     without_secrets,
@@ -16,7 +15,6 @@ from headwater.log.store import Appended, EventLog, Offset, RejectedLine
 __all__ = [
     "Items",
     "MOST_REJECTED",
-    "make_alias",
     "Appended",
     "DamagedRow",
     "Entry",

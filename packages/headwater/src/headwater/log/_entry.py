@@ -16,7 +16,6 @@ from headwater.events import (
     load_plain,
     parse_alias,
     parse_event,
-    shown_time,
 )
 from headwater.identity import with_places
 from headwater.log.schema import ALIAS
@@ -68,28 +67,6 @@ def without_secrets(raw: bytes, body: Any, redactor: Redactor) -> bytes:
     clean, has_changed = redactor.redact_in_place(body)
     plain = dump(clean)
     return plain if has_changed or raw.count(b'"') != plain.count(b'"') else raw
-
-
-def make_alias(
-    one: tuple[str, str],
-    other: tuple[str, str],
-    time: int,
-    *,
-    is_removed: bool = False,
-    is_separate: bool = False,
-) -> Entry:
-    """Create an entry that joins or separates two (namespace, name), or removes such an entry.
-
-    `time` is in microseconds.
-    """
-    body: dict[str, Any] = {
-        "eventTime": shown_time(time),
-        "datasets": [{"namespace": name[0], "name": name[1]} for name in (one, other)],
-        "isRemoved": is_removed,
-    }
-    if is_separate:
-        body["isSeparate"] = True
-    return Entry(parse_alias(body, identity_of(body)), dump(body).decode())
 
 
 def read_entry(body: str) -> Event:

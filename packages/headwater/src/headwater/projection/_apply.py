@@ -12,7 +12,6 @@ from headwater.events import (
     JobEvent,
     Json,
     Logged,
-    Relation,
     RunEvent,
     source_datasets,
 )
@@ -77,14 +76,13 @@ def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
     current = state.aliases.get((one, other))
     if current is None or stamp > current[0]:
         state.aliases[one, other] = (stamp, event.relation)
-        state.identity.set_manual(_pairs(state, "same"), _pairs(state, "different"))
-        for name in (one, other):
+        pairs = (
+            {pair for pair, (_, stated) in state.aliases.items() if stated == relation}
+            for relation in ("same", "different", "rule")
+        )
+        for name in state.identity.set_manual(*pairs):
             state.changed_names.add(name, state.revision + 1)
         touch_users(state)
-
-
-def _pairs(state: State, relation: Relation) -> set[tuple[DatasetName, DatasetName]]:
-    return {pair for pair, (_, stated) in state.aliases.items() if stated == relation}
 
 
 def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:

@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 from headwater.errors import ConfigError, NotFoundError
+from headwater.events import Relation
 from headwater.graph.nodes import Node, node_id
 from headwater.identity import DatasetName, canonical_name
-from headwater.log import Entry, make_alias
+from headwater.log import Entry
 from headwater.lookup import find_dataset
+from headwater.plugins.aliases._entry import make_alias
+from headwater.plugins.aliases._rules import rule_entry
 from headwater.projection import State
 
 Pair = tuple[DatasetName, DatasetName]
+
+
+def stated_entry(
+    state: State,
+    one: str,
+    other: str,
+    now: int,
+    *,
+    is_removed: bool = False,
+    is_separate: bool = False,
+    is_rule: bool = False,
+) -> Entry:
+    """Return the log entry of a statement about two names or patterns; see `alias_entry`.
+
+    Raises:
+        NotFoundError: as `alias_entry` and `rule_entry`.
+        ConfigError: also if a rule is to separate.
+    """
+    if not is_rule:
+        return alias_entry(state, one, other, now, is_removed=is_removed, is_separate=is_separate)
+    if is_separate:
+        raise ConfigError("isSeparate: received true for a rule, which only joins")
+    return rule_entry(state, one, other, now, is_removed=is_removed)
 
 
 def alias_entry(
@@ -40,14 +66,15 @@ def alias_entry(
         stated = [
             f"{a.name} {'=' if joined == 'same' else '≠'} {b.name}"
             for (a, b), (_, joined) in state.aliases.items()
-            if joined != "reported"
+            if joined in ("same", "different")
         ]
         raise NotFoundError(f"{one!r} and {other!r} were not joined by an alias", stated[:5])
     if is_separate and relation != "same":
         _check_symlink(state, (first, second))
     # Later than the previous entry, even if another clock was ahead.
     time = now if previous is None else max(now, previous[0].time + 1)
-    return make_alias(first, second, time, is_removed=is_removed, is_separate=is_separate)
+    statement: Relation = "reported" if is_removed else "different" if is_separate else "same"
+    return make_alias(first, second, time, statement)
 
 
 def _check_symlink(state: State, pair: Pair) -> None:

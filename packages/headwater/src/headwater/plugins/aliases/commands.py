@@ -10,6 +10,7 @@ from rich.text import Text
 
 from headwater.console.client import Client, with_client
 from headwater.console.render import dataset_text, print_line, print_table
+from headwater.text import counted
 
 if TYPE_CHECKING:
     from headwater.plugins.aliases.models import AliasPair, SuggestedAlias
@@ -27,8 +28,12 @@ def alias(
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove the alias or the separation of two names.")
     ] = False,
+    rule: Annotated[
+        bool,
+        typer.Option("--rule", help="Join all pairs of names that fit two ids with a %s."),
+    ] = False,
     list_: Annotated[
-        bool, typer.Option("--list", help="List manual aliases and separations.")
+        bool, typer.Option("--list", help="List manual aliases, separations and rules.")
     ] = False,
     suggest: Annotated[
         bool, typer.Option("--suggest", help="List pairs of names that may be one dataset.")
@@ -36,7 +41,9 @@ def alias(
 ) -> None:
     """Join or separate names of datasets.
 
-    Both apply to the whole history. `--suggest` lists datasets that are written and never read,
+    Both apply to the whole history. With `--rule`, all present and future names are joined that fit
+    two ids with the same text in place of %s, such as dataset:db:prod_%s and dataset:db:%s.
+    `--suggest` lists datasets that are written and never read,
     each with the name under which it may be read, and the evidence.
 
     Example: headwater alias dataset:postgres://db:5432:shop.orders hive.orders
@@ -46,28 +53,26 @@ def alias(
     if suggest:
         client.print("aliases/suggested", {}, print_suggested)
         return
-    if separate and remove:
-        raise typer.BadParameter("pass --separate or --remove, not both")
+    if separate + remove > 1 or separate + rule > 1:
+        raise typer.BadParameter("pass --separate alone, without --remove or --rule")
     if one is not None and other is not None:
         if client.is_local:
-            _store(client, one, other, is_removed=remove, is_separate=separate)
+            _store(client, one, other, is_removed=remove, is_separate=separate, is_rule=rule)
         else:
             body = {"one": one, "other": other, "isRemoved": remove, "isSeparate": separate}
+            body["isRule"] = rule
             client.request("/api/v2/aliases", body)
     client.print("aliases", {}, print_aliases)
 
 
-def _store(client: Client, one: str, other: str, *, is_removed: bool, is_separate: bool) -> None:
-    from headwater.plugins.aliases._service import alias_entry
+def _store(client: Client, one: str, other: str, **how: bool) -> None:
+    from headwater.plugins.aliases._service import stated_entry
     from headwater.projection.live import Batch, Live
 
     with client.log() as log:
         live = Live(log)
         with live.reading() as state:
-            now = time.time_ns() // 1_000
-            entry = alias_entry(
-                state, one, other, now, is_removed=is_removed, is_separate=is_separate
-            )
+            entry = stated_entry(state, one, other, time.time_ns() // 1_000, **how)
         live.ingest(Batch([entry]))
 
 
@@ -78,6 +83,7 @@ def print_aliases(answer: Page[AliasPair]) -> None:
             dataset_text(pair["one"]),
             Text.assemble("≠ " if pair["isSeparate"] else "= ", dataset_text(pair["other"])),
             Text(f"since {(pair['since'] or 'unknown')[:10]}", "dim"),
+            Text(f"rule: {counted(pair['pairCount'] or 0, 'pair')}" if pair["isRule"] else ""),
         )
         for pair in answer["items"]
     )

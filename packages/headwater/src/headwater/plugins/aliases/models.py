@@ -7,11 +7,15 @@ from headwater.query.models import Answer, DatasetRef, Name
 
 
 class AliasPair(Answer):
-    """Two names that a user joined, or separated although a symlink joins them."""
+    """Two names that a user joined, or separated although a symlink joins them; or a rule."""
 
     one: Name
     other: Name
     isSeparate: bool
+    isRule: bool
+    """True if the names are patterns with a `%s`: all pairs of names that fit them are joined."""
+    pairCount: int | None
+    """Number of pairs of reported names that a rule joins; null without a rule."""
     since: str | None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.events import shown_time
 from headwater.graph.nodes import dataset_ref, name_of
+from headwater.lineage.name_rules import pairs_of
 from headwater.lineage.orphans import Pair, jobs_of, suggested_pairs
 from headwater.plugins.aliases.models import AliasPair, SuggestedAlias
 from headwater.projection import State
@@ -15,7 +16,7 @@ from headwater.query.registry import Times, query
 
 @query("aliases", Times.THEN)
 def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[AliasPair]:
-    """Return the pairs of names that users joined or separated, with the time of each."""
+    """Return the names that users joined or separated, and rules, with the time of each."""
     pairs = [pair for pair, (_, relation) in state.aliases.items() if relation != "reported"]
     found, more = cut(("aliases",), pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
     joined: list[AliasPair] = [
@@ -23,6 +24,8 @@ def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) ->
             "one": name_of(one),
             "other": name_of(other),
             "isSeparate": state.aliases[one, other][1] == "different",
+            "isRule": (is_rule := state.aliases[one, other][1] == "rule"),
+            "pairCount": len(pairs_of(state, (one, other))) if is_rule else None,
             "since": shown_time(state.aliases[one, other][0].time),
         }
         for one, other in found

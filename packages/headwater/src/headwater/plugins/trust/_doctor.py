@@ -21,7 +21,11 @@ from headwater.health.models import Finding
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.log import EventLog
-from headwater.plugins.trust._names import locations_with_several_names, names_of_several_locations
+from headwater.plugins.trust._names import (
+    locations_with_several_names,
+    names_of_several_locations,
+    rules_that_join_several_pairs,
+)
 from headwater.plugins.trust._unread_sql import missing_reader, newest_texts, unread_sql
 from headwater.plugins.trust.models import DoctorAnswer, Producer
 from headwater.projection import Run, State, start_of
@@ -300,6 +304,7 @@ _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     _similar_names,
     names_of_several_locations,
     locations_with_several_names,
+    rules_that_join_several_pairs,
     _unused_declarations,
     _stale_runs,
     _late_jobs,

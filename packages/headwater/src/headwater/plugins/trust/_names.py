@@ -9,6 +9,8 @@ from headwater.graph.nodes import Node, node_id
 from headwater.health.findings import some, warning
 from headwater.health.models import Finding
 from headwater.identity import DatasetName, Identity, is_location
+from headwater.lineage.name_rules import joined_pairs, listed, rules_of
+from headwater.name_rules import WILDCARD
 from headwater.projection import State
 from headwater.text import counted
 
@@ -61,6 +63,20 @@ def locations_with_several_names(state: State) -> Iterator[Finding]:
                     f"if it was renamed: {_command(first, others[0])}; if they are two datasets:"
                     f" {_command(others[0], place, '--separate')}",
                 )
+
+
+def rules_that_join_several_pairs(state: State) -> Iterator[Finding]:
+    """Find datasets that have the names of several pairs of a rule."""
+    for rule in rules_of(state):
+        if joined := joined_pairs(state, rule):
+            one, other = map(_id, rule)
+            yield warning(
+                "one name, two locations",
+                state.identity.primary(joined[0][1]),
+                f"has the names of several pairs of the rule {one} = {other}: {WILDCARD} ="
+                f" {listed(joined)}",
+                f"if they are several datasets: {_command(*rule, '--rule --remove')}",
+            )
 
 
 def _links(identity: Identity) -> tuple[_Names, _Names]:

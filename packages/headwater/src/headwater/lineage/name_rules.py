@@ -1,0 +1,59 @@
+"""The rules of users that join names, with the pairs of names that they join."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from headwater import deadline
+from headwater.health.findings import some
+from headwater.identity import DatasetName
+from headwater.name_rules import WILDCARD, value_in
+from headwater.projection import State
+
+Rule = tuple[DatasetName, DatasetName]
+"""Two patterns of names, in sorted order."""
+Pair = tuple[str, DatasetName, DatasetName]
+"""Two names that a rule joins, after the text that its wildcard stands for."""
+_NONE: Mapping[DatasetName, DatasetName] = {}
+
+
+def rules_of(state: State) -> list[Rule]:
+    """Return the rules of a state."""
+    return sorted(rule for rule, (_, relation) in state.aliases.items() if relation == "rule")
+
+
+def pairs_of(state: State, rule: Rule) -> list[Pair]:
+    """Return the pairs of names that a rule joins."""
+    pairs: list[Pair] = []
+    for name in deadline.watched(_names(state)):
+        value = value_in(rule[0], name)
+        if value is not None:
+            other = DatasetName(rule[1].namespace, rule[1].name.replace(WILDCARD, value))
+            if other != name and other in state.identity:
+                pairs.append((value, name, other))
+    return sorted(pairs)
+
+
+def _names(state: State) -> set[DatasetName]:
+    """Return all reported names, also those that are only symlinks."""
+    return {name for primary in state.identity for name in state.identity.names(primary)}
+
+
+def joined_pairs(
+    state: State, rule: Rule, merged: Mapping[DatasetName, DatasetName] = _NONE
+) -> list[Pair]:
+    """Return several pairs of a rule whose names are one dataset; empty if there are none.
+
+    `merged` replaces the primary names of datasets that another rule joins.
+    """
+    datasets: defaultdict[DatasetName, list[Pair]] = defaultdict(list)
+    for pair in pairs_of(state, rule):
+        primary = state.identity.primary(pair[1])
+        datasets[merged.get(primary, primary)].append(pair)
+    return next((joined for joined in datasets.values() if len(joined) > 1), [])
+
+
+def listed(pairs: list[Pair]) -> str:
+    """Return the texts of the wildcard of some pairs in short."""
+    return some(dict.fromkeys(repr(value) for value, _, _ in pairs))

@@ -1,0 +1,25 @@
+"""The log entry of a user's statement about two names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.events import Relation, dump, identity_of, parse_alias, shown_time
+from headwater.log import Entry
+
+
+def make_alias(
+    one: tuple[str, str], other: tuple[str, str], time: int, relation: Relation = "same"
+) -> Entry:
+    """Create an entry with a user's statement about two (namespace, name).
+
+    `time` is in microseconds. The names of a rule are patterns. `reported` removes a statement.
+    """
+    body: dict[str, Any] = {
+        "eventTime": shown_time(time),
+        "datasets": [{"namespace": name[0], "name": name[1]} for name in (one, other)],
+        "isRemoved": relation == "reported",
+    }
+    if relation in ("different", "rule"):
+        body["isSeparate" if relation == "different" else "isRule"] = True
+    return Entry(parse_alias(body, identity_of(body)), dump(body).decode())
