@@ -107,6 +107,19 @@ def report_checks(
             )
 
 
+def report_unchanged(
+    spark: SparkSession,
+    settings: Settings,
+    table: Table,
+    partitions: Sequence[Mapping[str, str]],
+) -> None:
+    """Report that the task found partitions to have the contents that it would write.
+
+    So what it read, and not what an earlier run read, is upstream of them.
+    """
+    report_commit(spark, settings, table, None, partitions)
+
+
 @_never_failing
 def report_commit(
     spark: SparkSession,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -149,6 +149,7 @@ def replace_partition(
     digest: str,
     source_hash: str = "",
     may_overlap: bool = False,
+    column: str = PARTITION_COLUMN,
     unchanged: Sequence[str] = (),
 ) -> bool:
     """Replace the rows that match `condition` by `rows` in one commit; return True if it wrote.
@@ -156,8 +157,9 @@ def replace_partition(
     Nothing is written if the partition was last written with the same `digest` (of the `contents`
     from which the rows are computed). The commit stores the partition's name and hashes. So after
     a crash before the commit the old rows are unchanged, and after it the next run skips the
-    partition. If partitions may overlap, only the one written last is skipped. Otherwise, lineage
-    reports that the commit replaced this partition, and that those in `unchanged` were up to date.
+    partition. If partitions may overlap, only the one written last is skipped. Lineage reports that
+    the commit replaced this partition, by the value of `column`, and that those in `unchanged` were
+    up to date.
 
     Raises:
         Conflict: another writer changed rows of the partition since the start.
@@ -190,27 +192,19 @@ def replace_partition(
             f"Another writer changed {partition_name} of {table.name} in the meantime; its rows "
             "are kept. Run the task again to replace them."
         ) from error
-    names = () if may_overlap else (partition_name, *unchanged)
-    report_newest_commit(rows.sparkSession, settings, table, names)
+    values = [{column: name} for name in (partition_name, *unchanged)]
+    report_newest_commit(rows.sparkSession, settings, table, values)
     return True
 
 
 def report_newest_commit(
-    spark: SparkSession, settings: Settings, table: Table, partitions: Sequence[str] = ()
+    spark: SparkSession,
+    settings: Settings,
+    table: Table,
+    partitions: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Report the version, the rows and the partitions of a table's newest commit for the task."""
     written = load_table(settings, table)
     snapshot = written.current_snapshot() if written else None
     if snapshot is not None:
-        report_commit(spark, settings, table, snapshot, _partitions(partitions))
-
-
-def report_unchanged(
-    spark: SparkSession, settings: Settings, table: Table, partitions: Sequence[str]
-) -> None:
-    """Report that the task found partitions to have the contents that it would write."""
-    report_commit(spark, settings, table, None, _partitions(partitions))
-
-
-def _partitions(names: Sequence[str]) -> list[dict[str, str]]:
-    return [{PARTITION_COLUMN: name} for name in names]
+        report_commit(spark, settings, table, snapshot, partitions)

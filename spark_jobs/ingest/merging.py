@@ -10,14 +10,13 @@ from lakehouse.errors import ChecksFailed
 from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
 from spark_jobs.ingest.spec import Spec, require_sources
-from spark_jobs.lineage import lineage_parent
+from spark_jobs.lineage import lineage_parent, report_unchanged
 from spark_jobs.tables import (
     PARTITION_COLUMN,
     ensure_table,
     first_of_each,
     literal,
     replace_partition,
-    report_unchanged,
     table_at,
     unique_row_id,
 )
@@ -63,7 +62,9 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             unchanged=unchanged,
         )
     if not has_written:
-        report_unchanged(spark, settings, spec.raw.table, unchanged)
+        report_unchanged(
+            spark, settings, spec.raw.table, [{PARTITION_COLUMN: name} for name in unchanged]
+        )
 
 
 def _published(spark: SparkSession, spec: Spec, checked: str, partition: Partition) -> str:

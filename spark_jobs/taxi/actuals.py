@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from lakehouse.catalog import Contents
 from lakehouse.names import Table
 from lakehouse.settings import Settings
+from spark_jobs.lineage import report_unchanged
 from spark_jobs.tables import TableSchema, contents, ensure_table, replace_partition
 from spark_jobs.taxi import PICKUP, SPECS
 
@@ -38,7 +39,7 @@ def compute_actuals(
     hour = F.col("datetime_hour")
     window = f"{start.isoformat()}/{end.isoformat()}"
     window_contents = contents(rows, list(schema.columns), by=F.lit(window))
-    return replace_partition(
+    has_written = replace_partition(
         settings,
         rows,
         schema.table,
@@ -46,4 +47,8 @@ def compute_actuals(
         (hour >= F.lit(start).cast("timestamp_ntz")) & (hour < F.lit(end).cast("timestamp_ntz")),
         digest=window_contents.get(window, Contents()).digest,
         may_overlap=True,
+        column="datetime_hour",
     )
+    if not has_written:
+        report_unchanged(spark, settings, schema.table, [{"datetime_hour": window}])
+    return has_written

@@ -184,6 +184,21 @@ def test_tables_loaded_month_by_month_come_from_every_file(pipeline: Pipeline) -
         assert [file for file in files if file not in tree] == [], table
 
 
+def test_loads_report_which_partitions_they_replaced(pipeline: Pipeline) -> None:
+    found: dict[str, set[str]] = {"yellow_taxi_raw": set(), "yellow_rides_hourly_actuals": set()}
+    for event in pipeline.events():
+        for output in event.get("outputs", ()):
+            table = output["name"].rpartition(".")[2]
+            subset = (output.get("outputFacets") or {}).get("subset")
+            if table in found and subset:
+                for partition in subset["outputCondition"]["partitions"]:
+                    found[table] |= set(partition["dimensions"].values())
+    files = {f"yellow_tripdata_{month}.parquet" for month in pipeline.months}
+    assert found["yellow_taxi_raw"] == files
+    assert all("/" in window for window in found["yellow_rides_hourly_actuals"])
+    assert found["yellow_rides_hourly_actuals"]
+
+
 def test_column_comes_from_the_same_column_of_every_file(pipeline: Pipeline) -> None:
     top = pipeline.get("/api/v2/columns", node="yellow_taxi_raw", field="pulocationid")["up"]
     (column,) = top["children"]
