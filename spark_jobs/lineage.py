@@ -107,26 +107,15 @@ def report_checks(
             )
 
 
-def report_unchanged(
-    spark: SparkSession,
-    settings: Settings,
-    table: Table,
-    partitions: Sequence[Mapping[str, str]],
-) -> None:
-    """Report that the task found partitions to have the contents that it would write.
-
-    So what it read, and not what an earlier run read, is upstream of them.
-    """
-    report_commit(spark, settings, table, None, partitions)
-
-
 @_never_failing
 def report_commit(
     spark: SparkSession,
     settings: Settings,
     table: Table,
-    snapshot: Snapshot | None,
+    snapshot: Snapshot,
     partitions: Sequence[Mapping[str, str]] = (),
+    *,
+    is_new: bool = True,
 ) -> None:
     """Report the version and the rows of a commit as an event of the parent run.
 
@@ -134,11 +123,12 @@ def report_commit(
     `partitions` which of them: those that the commit replaced, and those that the run found to have
     the same contents already, each by its columns and values. Spark's listener reports the rows
     only for tables that were not loaded before its first event, and on a busy machine it sometimes
-    leaves out the version. Without a snapshot, the run found all partitions to be up to date.
+    leaves out the version. Unless the snapshot is new, the run found the partitions in it to be
+    up to date, so what it read is upstream of them.
     """
     parent = lineage_parent(spark)
-    summary = snapshot.summary if snapshot else None
-    if not parent or (snapshot and summary is None):
+    summary = snapshot.summary
+    if not parent or summary is None:
         return
     with _client(settings) as client:
         from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunState
@@ -147,21 +137,23 @@ def report_commit(
         from openlineage.client.facet_v2 import lifecycle_state_change_dataset as lifecycle
 
         name = table.dataset(settings)
-        facets: dict[str, Any] = {}
+        facets: dict[str, Any] = {
+            "version": version.DatasetVersionDatasetFacet(str(snapshot.snapshot_id))
+        }
         output_facets: dict[str, Any] = {}
-        if snapshot and summary:
+        if is_new:
             metrics = {
                 "addedRecords": int(summary["added-records"] or 0),
                 "totalRecords": int(summary["total-records"] or 0),
             }
             about = {"_producer": PRODUCER, "_schemaURL": COMMIT_REPORT}
             output_facets["icebergCommitReport"] = {**about, "commitMetrics": metrics}
-            facets["version"] = version.DatasetVersionDatasetFacet(str(snapshot.snapshot_id))
         if partitions:
             condition = subset.PartitionSubsetCondition(
                 [subset.Partition(dict(values)) for values in partitions]
             )
             output_facets["subset"] = subset.OutputSubsetOutputDatasetFacet(condition)
+        if partitions and is_new:
             facets["lifecycleStateChange"] = lifecycle.LifecycleStateChangeDatasetFacet(
                 lifecycle.LifecycleStateChange.OVERWRITE
             )

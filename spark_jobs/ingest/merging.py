@@ -10,13 +10,14 @@ from lakehouse.errors import ChecksFailed
 from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
 from spark_jobs.ingest.spec import Spec, require_sources
-from spark_jobs.lineage import lineage_parent, report_unchanged
+from spark_jobs.lineage import lineage_parent
 from spark_jobs.tables import (
     PARTITION_COLUMN,
     ensure_table,
     first_of_each,
     literal,
     replace_partition,
+    report_newest_commit,
     table_at,
     unique_row_id,
 )
@@ -62,9 +63,8 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             unchanged=unchanged,
         )
     if not has_written:
-        report_unchanged(
-            spark, settings, spec.raw.table, [{PARTITION_COLUMN: name} for name in unchanged]
-        )
+        values = [{PARTITION_COLUMN: name} for name in unchanged]
+        report_newest_commit(spark, settings, spec.raw.table, values, is_new=False)
 
 
 def _published(spark: SparkSession, spec: Spec, checked: str, partition: Partition) -> str:

@@ -11,8 +11,13 @@ from pyspark.sql import functions as F
 from lakehouse.catalog import Contents
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.lineage import report_unchanged
-from spark_jobs.tables import TableSchema, contents, ensure_table, replace_partition
+from spark_jobs.tables import (
+    TableSchema,
+    contents,
+    ensure_table,
+    replace_partition,
+    report_newest_commit,
+)
 from spark_jobs.taxi import PICKUP, SPECS
 
 SQL = Path(__file__).with_name("hourly_actuals.sql").read_text()
@@ -50,5 +55,6 @@ def compute_actuals(
         column="datetime_hour",
     )
     if not has_written:
-        report_unchanged(spark, settings, schema.table, [{"datetime_hour": window}])
+        values = [{"datetime_hour": window}]
+        report_newest_commit(spark, settings, schema.table, values, is_new=False)
     return has_written

@@ -150,6 +150,17 @@ def test_corrected_load_of_a_recalled_month_clears_what_is_trained_again(build: 
     assert refused("m4", _load(build, 3, "b"), _train(build, 4))
 
 
+def test_run_that_confirms_a_version_is_upstream_instead_of_its_writer(build: Any) -> None:
+    """A count that finds the same numbers in corrected data does not write them again."""
+    confirming = _load(build, 2, "a", commits=False)
+    confirming["outputs"][0]["facets"] = {"version": {"datasetVersion": "v0"}}
+    events = [_load(build, 0, "a"), _train(build, 1, version="v0"), confirming]
+    state = build.state(*events, _train(build, 3, version="v0"))
+    assert _files(state, "m1") == {"/f0"}
+    assert _files(state, "m3") == {"/f2"}
+    assert _files(state, "raw") == {"/f2"}
+
+
 def test_provenance_of_a_version_has_the_partitions_that_it_kept(build: Any) -> None:
     loads = [_load(build, n, part) for n, part in enumerate("abab")]
     state = build.state(*loads)

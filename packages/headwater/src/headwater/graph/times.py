@@ -182,8 +182,9 @@ class Times:
                 continue
             span = self.of_writes(generation, name)
             parts = generation.parts.get(name)
-            is_replaced = parts is not None and parts <= covered
-            if generation not in counted and span.start <= reading.end and not is_replaced:
+            if parts is not None and parts <= covered:  # also if a later run confirmed a version
+                counted = [g for g in counted if g is not generation]
+            elif generation not in counted and span.start <= reading.end:
                 counted.append(generation)
             is_last = generation in reading.proven or span.end <= reading.start
             is_replacing = generation.is_complete and is_last and not reading.is_streaming
