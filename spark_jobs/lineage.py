@@ -114,8 +114,6 @@ def report_commit(
     table: Table,
     snapshot: Snapshot,
     partitions: Sequence[Mapping[str, str]] = (),
-    *,
-    is_new: bool = True,
 ) -> None:
     """Report the version and the rows of a commit as an event of the parent run.
 
@@ -123,8 +121,7 @@ def report_commit(
     `partitions` which of them: those that the commit replaced, and those that the run found to have
     the same contents already, each by its columns and values. Spark's listener reports the rows
     only for tables that were not loaded before its first event, and on a busy machine it sometimes
-    leaves out the version. Unless the snapshot is new, the run found the partitions in it to be
-    up to date, so what it read is upstream of them.
+    leaves out the version.
     """
     parent = lineage_parent(spark)
     summary = snapshot.summary
@@ -140,20 +137,17 @@ def report_commit(
         facets: dict[str, Any] = {
             "version": version.DatasetVersionDatasetFacet(str(snapshot.snapshot_id))
         }
-        output_facets: dict[str, Any] = {}
-        if is_new:
-            metrics = {
-                "addedRecords": int(summary["added-records"] or 0),
-                "totalRecords": int(summary["total-records"] or 0),
-            }
-            about = {"_producer": PRODUCER, "_schemaURL": COMMIT_REPORT}
-            output_facets["icebergCommitReport"] = {**about, "commitMetrics": metrics}
+        metrics = {
+            "addedRecords": int(summary["added-records"] or 0),
+            "totalRecords": int(summary["total-records"] or 0),
+        }
+        report: Any = {"_producer": PRODUCER, "_schemaURL": COMMIT_REPORT, "commitMetrics": metrics}
+        output_facets = {"icebergCommitReport": report}
         if partitions:
             condition = subset.PartitionSubsetCondition(
                 [subset.Partition(dict(values)) for values in partitions]
             )
             output_facets["subset"] = subset.OutputSubsetOutputDatasetFacet(condition)
-        if partitions and is_new:
             facets["lifecycleStateChange"] = lifecycle.LifecycleStateChangeDatasetFacet(
                 lifecycle.LifecycleStateChange.OVERWRITE
             )

@@ -202,14 +202,9 @@ def report_newest_commit(
     settings: Settings,
     table: Table,
     partitions: Sequence[Mapping[str, str]] = (),
-    *,
-    is_new: bool = True,
 ) -> None:
-    """Report the version, the rows and the partitions of a table's newest commit for the task.
-
-    With `is_new=False`, report that the task found the partitions in it to be up to date.
-    """
+    """Report the version, the rows and the partitions of a table's newest commit for the task."""
     written = load_table(settings, table)
     snapshot = written.current_snapshot() if written else None
     if snapshot is not None:
-        report_commit(spark, settings, table, snapshot, partitions, is_new=is_new)
+        report_commit(spark, settings, table, snapshot, partitions)

@@ -17,7 +17,6 @@ from spark_jobs.tables import (
     first_of_each,
     literal,
     replace_partition,
-    report_newest_commit,
     table_at,
     unique_row_id,
 )
@@ -46,13 +45,12 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
         for partition in partitions
         if raw and loaded_content(raw, partition.name) == passed.contents[partition.name].digest
     ]
-    has_written = False
     for partition in partitions:
         checked_content = passed.contents[partition.name]
         rows = spark.sql(_published(spark, spec, staging_version, partition))
         if checked_content.distinct < checked_content.rows:
             rows = first_of_each(rows, "unique_row_id")
-        has_written |= replace_partition(
+        replace_partition(
             settings,
             rows,
             spec.raw.table,
@@ -62,9 +60,6 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             source_hash=partition.source_hash,
             unchanged=unchanged,
         )
-    if not has_written:
-        values = [{PARTITION_COLUMN: name} for name in unchanged]
-        report_newest_commit(spark, settings, spec.raw.table, values, is_new=False)
 
 
 def _published(spark: SparkSession, spec: Spec, checked: str, partition: Partition) -> str:

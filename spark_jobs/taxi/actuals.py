@@ -11,13 +11,7 @@ from pyspark.sql import functions as F
 from lakehouse.catalog import Contents
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.tables import (
-    TableSchema,
-    contents,
-    ensure_table,
-    replace_partition,
-    report_newest_commit,
-)
+from spark_jobs.tables import TableSchema, contents, ensure_table, replace_partition
 from spark_jobs.taxi import PICKUP, SPECS
 
 SQL = Path(__file__).with_name("hourly_actuals.sql").read_text()
@@ -44,7 +38,7 @@ def compute_actuals(
     hour = F.col("datetime_hour")
     window = f"{start.isoformat()}/{end.isoformat()}"
     window_contents = contents(rows, list(schema.columns), by=F.lit(window))
-    has_written = replace_partition(
+    return replace_partition(
         settings,
         rows,
         schema.table,
@@ -54,7 +48,3 @@ def compute_actuals(
         may_overlap=True,
         column="datetime_hour",
     )
-    if not has_written:
-        values = [{"datetime_hour": window}]
-        report_newest_commit(spark, settings, schema.table, values, is_new=False)
-    return has_written
