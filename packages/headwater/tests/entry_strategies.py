@@ -20,6 +20,7 @@ _DATASETS = (
     "file://|/a",
     "s3a://b|k",
     "s3://b|k",
+    "s3://b|k/p",
     "hive://h|db.t",
     "metaflow|F/x",
     "metaflow|F/k",

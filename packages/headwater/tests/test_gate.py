@@ -430,3 +430,41 @@ def test_table_that_was_dropped_and_written_by_another_job_is_healthy(build: Any
     ]
     for ordered in (events, events[::-1]):
         assert _verdicts(build.state(*ordered), "raw") == [("healthy", True)]
+
+
+@pytest.mark.parametrize(
+    ("results", "violated"),
+    [
+        (((9, False), (13, True)), ("report",)),
+        (((9, True), (13, False)), ("t",)),
+        (((9, False),), ("report", "t")),  # the newer data was not checked
+        (((9, False), (10, True)), ()),
+    ],
+)
+def test_check_counts_for_the_data_that_it_examined(
+    results: tuple[tuple[int, bool], ...], violated: tuple[str, ...], build: Any
+) -> None:
+    """`t` is written at 8:00 and 12:00; the report reads it at 11:00."""
+    events = [
+        build.run("COMPLETE", "w1", "load", "08:00:00", writes=("db|t",)),
+        build.run("COMPLETE", "r", "sum", "11:00:00", reads=("db|t",), writes=("db|report",)),
+        build.run("COMPLETE", "w2", "load", "12:00:00", writes=("db|t",)),
+    ]
+    for hour, success in results:
+        assertions = [{"assertion": "unique", "success": success}]
+        check = build.run("COMPLETE", f"c{hour}", "check", f"{hour:02}:30:00")
+        facets = {"dataQualityAssertions": {"assertions": assertions}}
+        check["inputs"] = [{**build.dataset("db|t"), "inputFacets": facets}]
+        events.append(check)
+    state = build.state(*events)
+    failed = {name for name in ("t", "report") if not gate_answer(state, [name])["passed"]}
+    assert failed == set(violated)
+
+
+def test_failed_check_of_a_version_counts_if_the_writer_reports_none(build: Any) -> None:
+    check = build.run("COMPLETE", "c", "check", "09:00:00")
+    facets = {"dataQualityAssertions": {"assertions": [{"assertion": "a", "success": False}]}}
+    version = {"version": {"datasetVersion": "7"}}
+    check["inputs"] = [{**build.dataset("db|t"), "facets": version, "inputFacets": facets}]
+    load = build.run("COMPLETE", "w", "load", "08:00:00", writes=("db|t",))
+    assert not gate_answer(build.state(load, check), ["t"])["passed"]

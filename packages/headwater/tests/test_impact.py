@@ -50,8 +50,8 @@ def test_impact_lists_downstream_nodes_nearest_first_with_owners(
 @pytest.mark.parametrize(
     ("written", "read", "named"),
     [
-        ("s3://b|raw/day=1/a.parquet", "s3://b|raw", ["read (raw)"]),
-        ("s3://b|raw", "s3://b|raw/day=1/a.parquet", ["read (raw/day=1/a.parquet)"]),
+        ("sftp://b|in/day=1/a.csv", "sftp://b|in", ["read (in)"]),
+        ("sftp://b|/d/in", "sftp://b|/d/in/a.csv", ["read (/d/in/a.csv)"]),
         ("s3://b|raw/a", "s3://b|raw/ab", []),
         ("s3://b|raw/a", "s3://c|raw", []),
         ("db|raw.a", "db|raw", []),

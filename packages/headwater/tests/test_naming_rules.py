@@ -30,6 +30,8 @@ _TABLE = "db.public.t"
         ("oracle://h", "oracle://H:1521", _TABLE),
         ("cassandra://h", "cassandra://h:9042", _TABLE),
         ("trino://h", "trino://h:8080/", _TABLE),
+        ("jdbc:postgresql://db", "postgres://db:5432", _TABLE),
+        ("jdbc:sqlserver://db", "mssql://db:1433", _TABLE),
         ("thrift://h:9083", "hive://H:9083", "db.t"),
         ("kafka://b", "kafka://b:9092", "topic"),
         ("kafka://B2,b1:9093", "kafka://b1:9093,b2:9092", "topic"),
@@ -41,9 +43,15 @@ def test_spellings_of_one_place_are_equal(one: str, other: str, name: str) -> No
     assert canonical_name(one, name) == canonical_name(other, name)
 
 
+@pytest.mark.parametrize("name", ["`p.d.t`", "`p`.`d`.`t`", "p.d.`t`"])
+def test_quotes_are_no_part_of_a_name_in_bigquery(name: str) -> None:
+    assert canonical_name("bigquery", name) == ("bigquery", "p.d.t")
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("jdbc:postgresql://db:5433|a.b.t", "postgres://db|a.b.t"),
         ("abfss://c@a.dfs.core.windows.net|x", "abfss://c@b.dfs.core.windows.net|x"),
         ("abfss://c@a.dfs.core.windows.net|x", "abfss://d@a.dfs.core.windows.net|x"),
         ("abfss://c@a.dfs.core.windows.net|x", "wasbs://c@a.blob.core.windows.net|x"),

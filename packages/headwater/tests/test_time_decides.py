@@ -154,3 +154,17 @@ def test_later_run_of_a_generation_writes_later(build: Any) -> None:
         build.run("COMPLETE", "3", "load", "10:00:00", parent=dag, writes=("db|t",)),
     ]
     assert _jobs(build.state(*events), "r") == {"r", "report", "t"}
+
+
+def test_reader_of_a_view_of_a_dataset_event_depends_on_earlier_loads(build: Any) -> None:
+    made_of = {"x": {"inputFields": [{"namespace": "db", "name": "t", "field": "x"}]}}
+    view = build.dataset("db|v") | {"facets": {"columnLineage": {"fields": made_of}}}
+    events = [
+        build.run("COMPLETE", "1", "load", "08:00:00", writes=("db|t",)),
+        {"eventTime": "2025-11-21T08:30:00Z", "dataset": view},
+        build.run("COMPLETE", "2", "report", "09:00:00", reads=("db|v",), writes=("db|r",)),
+        build.run("FAIL", "3", "later", "10:00:00", writes=("db|t",)),
+    ]
+    state = build.state(*events)
+    assert _jobs(state, "r") == {"r", "report", "v", "t", "load"}
+    assert _jobs(state, "v") == {"v", "t", "load", "later"}

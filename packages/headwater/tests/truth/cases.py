@@ -124,6 +124,8 @@ class Truth(Strict):
     pipelines: list[str] | None = None
     """Those of pipelines; by default those of tasks."""
     queries: list[str] | None = None
+    contents: list[str] = []
+    """Datasets that are derived without a job, such as folders: `folder: file, file`."""
     upstream: dict[str, list[str]] = {}
     """Nodes upstream of a dataset, if they are not all that its edges lead to."""
     downstream: dict[str, list[str]] = {}
@@ -195,6 +197,13 @@ class Case:
                     found.add(job)
                     open_ += [other for other in target if other not in found]
                     found |= set(target)
+            for line in self.truth.contents:
+                folder, _, files = line.partition(": ")
+                inner = set(_names(files))
+                above, below = ({folder}, inner) if way == "upstream" else (inner, {folder})
+                if name in above:
+                    open_ += below - found
+                    found |= below
         return found - {dataset}
 
     @property

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
 from headwater import deadline
 from headwater.datasets.models import WriteStatistics
+from headwater.events import JobRef
 from headwater.events.facets import CommitReport, OutputStatistics
-from headwater.graph.generation import Generation
+from headwater.graph.generation import Generation, by_output
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.lifecycle import removes_data
@@ -62,9 +64,10 @@ def failed_writes_of(generations: Generations, name: DatasetName) -> list[Failed
     """Return the failed attempts to write a dataset, under any of its aliases."""
     state = generations.state
 
-    def derive(oldest_first: list[Generation]) -> list[FailedWrite]:
+    def derive(ref: JobRef, _: list[Generation]) -> list[FailedWrite]:
         by_owner: dict[RunKey, list[tuple[Run, Use]]] = defaultdict(list)
-        for generation in deadline.watched(oldest_first):
+        own = generations.derived(ref, "by output", by_output).get(name, [])
+        for generation in deadline.watched(own):
             for run, use in _uses(state, generation, name):
                 by_owner[generations.levels.owner(run, Level.TASK).key].append((run, use))
         return [
@@ -74,7 +77,9 @@ def failed_writes_of(generations: Generations, name: DatasetName) -> list[Failed
         ]
 
     jobs = generations.writers(name)
-    found = (generations.derived(ref, f"failed writes {name}", derive) for ref in jobs)
+    found = [
+        generations.derived(ref, f"failed writes {name}", partial(derive, ref)) for ref in jobs
+    ]
     return [attempt for attempts in found for attempt in attempts]
 
 
@@ -107,8 +112,8 @@ def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, in
     def rank(write: Write) -> tuple[int, RunKey, str]:
         return write.at, write.run.key, write.version
 
-    def derive(oldest_first: list[Generation]) -> tuple[Write, int | None] | None:
-        watched = deadline.watched(oldest_first)
+    def derive(ref: JobRef, _: list[Generation]) -> tuple[Write, int | None] | None:
+        watched = deadline.watched(generations.derived(ref, "by output", by_output).get(name, []))
         by_generation = (written_by(generations, generation, name) for generation in watched)
         newest = [(max(writes, key=rank), writes) for writes in by_generation if writes]
         if not newest:
@@ -117,7 +122,7 @@ def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, in
         return write, _rows(other for other in others if other.run is write.run)
 
     jobs = generations.writers(name)
-    found = (generations.derived(ref, f"newest write {name}", derive) for ref in jobs)
+    found = [generations.derived(ref, f"newest write {name}", partial(derive, ref)) for ref in jobs]
     return max((item for item in found if item), key=lambda item: rank(item[0]), default=None)
 
 

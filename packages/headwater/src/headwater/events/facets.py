@@ -70,6 +70,7 @@ class AirflowDagRun(Facet, key="airflowDagRun"):
     run_type: str | None
     conf: Json
     schedule: str | None
+    zone: str | None
     partition: Json
 
     @classmethod
@@ -79,6 +80,7 @@ class AirflowDagRun(Facet, key="airflowDagRun"):
         yield text_or_none(dag_run.get("run_type"))
         yield _object(dag_run.get("conf"))
         yield text_or_none(dag.get("timetable_summary") or dag.get("schedule_interval"))
+        yield text_or_none(_object(dag.get("timetable")).get("timezone"))
         yield {k: dag_run[k] for k in ("partition_key", "partition_date") if dag_run.get(k)}
 
 

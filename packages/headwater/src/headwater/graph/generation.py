@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, NamedTuple
@@ -74,15 +74,18 @@ class Generation:
         """Return the generation that created the views, of a copy of it; otherwise itself."""
         return self.queried_of or self
 
-    def queried(self, span: Span) -> Generation:
-        """Return a copy that reads its inputs at the time of a query; itself if it is no view."""
+    def queried(self, span: Span, edges: Callable[[], Edges]) -> Generation:
+        """Return a copy that reads its inputs at the time of a query; itself if it is no view.
+
+        `edges` returns its edges at that time.
+        """
         if not self.is_view or span.start == inf:
             return self
         found = self.queries.get(span)
         if found is None:
             spans = {("reads", name): span for name in self.edges.reads}
             found = self.queries[span] = replace(
-                self, spans=spans, queries={}, queried_of=self.original
+                self, edges=edges(), spans=spans, queries={}, queried_of=self.original
             )
         return found
 
@@ -101,6 +104,15 @@ class Flow(NamedTuple):
     """True if reported versions prove the flow, whatever the clocks say."""
 
 
+def by_output(oldest_first: list[Generation]) -> dict[DatasetName, list[Generation]]:
+    """Return the generations that wrote each dataset, oldest first."""
+    found: dict[DatasetName, list[Generation]] = defaultdict(list)
+    for generation in oldest_first:
+        for name in generation.edges.writes:
+            found[name].append(generation)
+    return dict(found)
+
+
 @dataclass(slots=True, eq=False)
 class History:
     """The generations of one task; replaced when one of them changes."""
@@ -108,20 +120,20 @@ class History:
     oldest_first: list[Generation]
     derived: dict[str, Any] = field(default_factory=dict)
     """Cached values that were computed from the generations, by name."""
-    _writing: dict[DatasetName, list[Generation]] = field(default_factory=dict)
 
     def writing(self, name: DatasetName) -> list[Generation]:
         """Return the generations that wrote a dataset, oldest first."""
-        found = self._writing.get(name)
-        if found is None:
-            found = [g for g in self.oldest_first if name in g.edges.writes]
-            self._writing[name] = found
+        if "by output" not in self.derived:
+            self.derived["by output"] = by_output(self.oldest_first)
+        found: list[Generation] = self.derived["by output"].get(name, [])
         return found
 
 
-def declared_generation(ref: JobRef, edges: Edges) -> Generation:
+def declared_generation(
+    ref: JobRef, edges: Edges, views: frozenset[DatasetName] = frozenset()
+) -> Generation:
     """Return a generation without runs; it applies until the job has runs with data."""
-    return Generation(ref, (0, None), True, edges, frozenset(), ())
+    return Generation(ref, (0, None), True, edges, frozenset(), (), views=views)
 
 
 class EffectiveGenerations:

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 
 from headwater import deadline
 from headwater.events import JobRef
+from headwater.graph import folders
 from headwater.graph.families import Families
 from headwater.graph.frontier import Frontier, Walked, add_edges
 from headwater.graph.generation import (
@@ -46,9 +47,7 @@ from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
     Edges,
     declared_edges,
-    derivation,
     derived_dataset,
-    derived_edges,
     handoff_job,
     run_edges,
     side_by_side,
@@ -108,9 +107,13 @@ class Generations(RunValues):
         if None in (runs, moved, renamed) or state.shape != self._shape or any(others):
             self._clear()
             return
-        for name in renamed or ():
-            self._using.pop(("reading", name), None)
-            self._using.pop(("writing", name), None)
+        for spelled in renamed or ():
+            for name in (spelled, state.identity.primary(spelled)):
+                self._using.pop(("reading", name), None)
+                self._using.pop(("writing", name), None)
+            for ref in folders.derivations_writing(state, name):
+                self._forget_history(ref)
+                self._jobs = None if self._jobs is None else self._jobs | {ref: None}
         self._present = None
         if moved:
             self._invalidate_families(self.families.recompute(moved))
@@ -201,9 +204,7 @@ class Generations(RunValues):
             is_named = job.stated_by or job.ref in state.handoffs or job.ref in state.exposed
             if is_named or job.declared is not None:
                 yield job.ref
-        for record in state.datasets.values():
-            if record.derivation is not None:
-                yield derivation(state.identity.primary(record.name))
+        yield from folders.derivations(state)
 
     def readers(self, name: DatasetName) -> list[JobRef]:
         """Return the tasks that may have read a dataset at some time. Do not change the list."""
@@ -348,14 +349,10 @@ class Generations(RunValues):
             for record in records_of(state, name):
                 keys |= record.readers if side == "reading" else record.writers
                 found |= record.declaring or set()
-                if side == "writing" and record.derivation is not None:
-                    found.add(derivation(name))
             kind = "MOVE" if side == "reading" else "RENAME"
             stated = stated_changes_of(state, name)
             keys |= {change.run for change in stated if change.kind == kind and change.run}
-            for spelled in state.identity.names(name) if side == "reading" else ():
-                derived = state.derived_from.get(spelled, ())
-                found |= {derivation(state.identity.primary(dependent)) for dependent in derived}
+            found |= folders.derivations_of(state, name, side)
             runs = map(state.runs.__getitem__, keys)
             found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
             self._using[side, name] = sorted(found)
@@ -383,6 +380,7 @@ class Generations(RunValues):
         found = [
             generation
             for ref in self.writers(name)
+            if not (reader and folders.connects_files(self.state, ref, name, reader.job))
             for generation in self.times.counted(
                 self._history(ref).writing(name), name, reading, reader, replaced
             )
@@ -424,7 +422,9 @@ class Generations(RunValues):
         """Return the generation of a derivation, or of a job with declared edges and no runs."""
         derived = derived_dataset(ref)
         if derived is not None:
-            return [declared_generation(ref, derived_edges(self.state, derived))]
+            edges = folders.derived_edges(self.state, derived)
+            views = frozenset() if folders.is_renamed(self.state, derived) else {derived}
+            return [declared_generation(ref, edges, frozenset(views))] if edges.reads else []
         if self.owners(ref) or self._members(ref):
             return []
         edges = declared_edges(self.state, self.state.jobs[ref])
@@ -435,8 +435,8 @@ class Generations(RunValues):
         if ref not in self._runs_by_key:
             runs_by_key: dict[RunKey, dict[RunKey, Run]] = defaultdict(dict)
             is_above = self.levels.of(ref) > Level.TASK  # it does not own the runs below it
-            for key in self.state.jobs[ref].runs:
-                run = self.state.runs[key]
+            job = self.state.jobs.get(ref)  # None for a derivation
+            for run in map(self.state.runs.__getitem__, job.runs if job else ()):
                 for member in [run] if is_above else [run, *descendants_of(self.state, run)]:
                     if not self._has_data(member):
                         continue

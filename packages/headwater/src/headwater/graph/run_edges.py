@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from headwater.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
+from headwater.events import Entry, JobRef, parse_entries, source_datasets
 from headwater.events.facets import DbtExposures
 from headwater.graph.lifecycle import former_names, removes_data
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Job, Run, State
-from headwater.projection.derived import newest_of, records_of
+from headwater.projection.derived import newest_of
 from headwater.projection.facet_books import parsed
 
 Sources = dict[DatasetName, set[DatasetName]]
@@ -166,22 +166,12 @@ def declared_edges(state: State, job: Job) -> Edges:
     for ref in job.stated_by or ():
         for entry in _explicit_lineage_of(state, ref):
             if entry.target == job.ref:
-                edges.reads |= _sources_of_entry(state, entry, job.ref)
+                edges.reads |= sources_of_entry(state, entry, job.ref)
     for name in state.exposed.get(job.ref, ()):
         if job.ref.name in state.datasets[name].facets.parsed(DbtExposures).exposures:
             edges.reads.add(state.identity.primary(name))
     if job.ref in state.handoffs:
         _hand_off(edges, job.ref)
-    return edges
-
-
-def derived_edges(state: State, name: DatasetName) -> Edges:
-    """Return the edges of the derivation of a dataset, such as a view."""
-    edges = Edges(set(), {name})
-    for record in records_of(state, name):
-        if record.derivation is not None:
-            entry = parsed(record.derivation[1], parse_derivation)
-            edges.reads |= _sources_of_entry(state, entry, None) - {name}
     return edges
 
 
@@ -244,9 +234,9 @@ def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Ent
     for entry in entries:
         if entry.is_job:
             if entry.target in (None, own):
-                edges.reads |= _sources_of_entry(state, entry, own)
+                edges.reads |= sources_of_entry(state, entry, own)
         elif entry.target is not None:
-            sources = _sources_of_entry(state, entry, own)
+            sources = sources_of_entry(state, entry, own)
             edges.reads |= sources
             target = state.identity.primary(canonical_name(*entry.target))
             edges.stated_sources[target] = edges.stated_sources.get(target, set()) | sources
@@ -261,7 +251,8 @@ def _take_sql(edges: Edges, sources: Mapping[DatasetName, frozenset[DatasetName]
         edges.stated_sources = {target: found | unnamed for target, found in named.items()}
 
 
-def _sources_of_entry(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:
+def sources_of_entry(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:
+    """Return the datasets and handoffs that an entry of explicit lineage names as sources."""
     primary = state.identity.primary
     found = {primary(canonical_name(*dataset)) for dataset in entry.datasets}
     return found | {handoff(ref) for ref in entry.jobs if ref != own}

@@ -11,9 +11,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
+from headwater.graph.folders import edges_at
 from headwater.graph.generation import Generation, Span
 from headwater.graph.kept_rows import Parts
 from headwater.graph.lifecycle import emptied_before, emptied_by
@@ -88,13 +90,11 @@ class Times:
 
     def of_reads(self, generation: Generation, name: DatasetName) -> Span:
         """Return the span of the runs of a generation that read a dataset."""
-        if not generation.runs:
-            return Span(inf, inf)  # a declaration uses the current contents
         found = generation.spans.get(("reads", name))
         if found is None:
             runs = self._readers(generation, name)
-            if generation.is_view:
-                return Span(inf, inf)
+            if generation.is_view or not generation.runs:
+                return Span(inf, inf)  # a declaration uses the current contents
             found = generation.spans["reads", name] = span_of(self._state, runs)
         return found
 
@@ -209,4 +209,9 @@ class Times:
             since = emptied_by(self._state, name, max(ends.values(), default=-inf))
         found = [g for g in writers if ends[g] >= since]
         found = [g for g in found if name not in g.only_created] or found
-        return [g.queried(Span(reading.start, reading.end)) for g in found]
+        span = Span(reading.start, reading.end)
+        return [g.queried(span, partial(self._edges_at, g, reading.end)) for g in found]
+
+    def _edges_at(self, generation: Generation, end: float) -> Edges:
+        edges = generation.edges
+        return edges if generation.runs else edges_at(self._state, edges, end)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from headwater.events import from_micros, parse_time, to_micros
 from headwater.events.facets import AirflowDagRun, NominalTime, Tags
+from headwater.health._cron import next_times
 from headwater.projection import Run, State
 from headwater.projection.derived import began_at, is_streaming
 
@@ -36,6 +37,10 @@ class Start(NamedTuple):
     """The nominal time, if it is on a whole minute, as those of schedulers are."""
     schedule: str | None
     """The schedule of the DAG, as Airflow reports it."""
+    zone: str | None = None
+    """The time zone of the schedule."""
+    is_top: bool = False
+    """True if the run is not part of another one."""
 
     @property
     def place(self) -> tuple[int, bool, int, str]:
@@ -53,7 +58,17 @@ def start_of_run(state: State, run: Run, above: Run) -> Start | None:
     tagged = any(means_ad_hoc(tag.label) for tag in tags)
     is_manual = tagged or bool(dag and dag.run_type in _UNSCHEDULED_TYPES)
     nominal = _nominal(run) if _nominal(run) is not None else _nominal(above)
-    return Start(begun, is_manual, nominal, dag.schedule if dag else None)
+    schedule, zone = (dag.schedule, dag.zone) if dag else (None, None)
+    return Start(begun, is_manual, nominal, schedule, zone, is_top=run is above)
+
+
+def times_after(start: Start) -> tuple[int, int] | None:
+    """Return the next two times of the stated schedule after a start; None if unknown."""
+    if start.schedule is None:
+        return None
+    nominal = None if start.nominal is None else from_micros(start.nominal)
+    times = next_times(start.schedule, from_micros(start.at), start.zone, nominal)
+    return (to_micros(times[0]), to_micros(times[1])) if times else None
 
 
 def means_ad_hoc(tag: str) -> bool:

@@ -319,7 +319,7 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
 
 def _is_due(state: State, ref: JobRef) -> bool:
     rhythm = rhythm_of(state, ref, needs_reason=False)
-    return rhythm is not None and state.now >= rhythm.last + rhythm.every
+    return rhythm is not None and state.now >= rhythm.due
 
 
 def pipeline_of(state: State, run: Run) -> JobRef:

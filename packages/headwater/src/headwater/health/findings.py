@@ -147,7 +147,7 @@ def several_branches(state: State, ref: JobRef, mixes: Sequence[Mix]) -> Finding
 
 def late_dataset(name: DatasetName, rhythm: Rhythm) -> Finding:
     """Return the finding about a dataset that was not written at its usual time."""
-    due = rhythm.last + rhythm.every
+    due = rhythm.due
     every = duration_of(rhythm.every // 1_000)
     message = f"is late: it is usually written every {every} and was due at {shown_time(due)}"
     remedy = "check that the jobs that write it are part of the runs of their pipeline"

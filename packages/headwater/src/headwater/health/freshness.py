@@ -14,6 +14,10 @@ start. A job is late if the time since its last start exceeds all of
   deviation of a normal distribution), and
 - 1.1 times the 90th percentile.
 
+If Airflow reports the times of the schedule (a cron expression, a preset or an interval) and the
+starts follow it, a job is late half an interval after the time that follows its last start. A DAG
+needs one run for this, and its tasks and tables three.
+
 So a slow morning does not make a job late, nor does the weekend a job that runs on weekdays. After
 thirty intervals, the job has stopped instead. A job with the tag `ad-hoc` runs on request: neither
 it nor the datasets that it writes have an interval. Nor do streaming runs.
@@ -39,6 +43,7 @@ from headwater.health._schedule import (
     has_schedule,
     means_ad_hoc,
     start_of_run,
+    times_after,
     waits_for_assets,
 )
 from headwater.health.models import LateJob
@@ -54,6 +59,8 @@ from headwater.projection.derived import (
 from headwater.runs.summary import newest_run
 
 _LEAST_RUNS = 3
+_FOLLOWING = 10  # newest starts that must follow a stated schedule
+_USUAL = 0.6  # share of them
 _NEWEST = 31  # starts; older intervals are ignored
 _STOPPED = 30  # intervals
 _SCALE = 1.4826
@@ -68,6 +75,8 @@ class Rhythm(NamedTuple):
     """The median interval."""
     limit: int
     """The longest interval that is not late."""
+    due: int
+    """The time of the next start."""
 
     def is_late(self, now: int) -> bool:
         """Return True if it should have started by now."""
@@ -152,6 +161,8 @@ def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_W
 def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
     starts = sorted(begun, key=_PLACE)
     scheduled = [start for start in starts if not start.is_manual]
+    if stated := _stated_rhythm(starts, scheduled):
+        return stated
     if len(scheduled) < _LEAST_RUNS or not has_schedule(scheduled):
         return None
     newest = _times(scheduled[-_NEWEST:])
@@ -162,7 +173,35 @@ def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
     spread = _SCALE * median(abs(interval - every) for interval in intervals)
     longest = sorted(intervals)[ceil(0.9 * len(intervals)) - 1]
     limit = int(max(1.5 * every, every + 3 * spread, 1.1 * longest))
-    return Rhythm(starts[-1].at, int(every), limit)
+    last = starts[-1].at
+    return Rhythm(last, int(every), limit, due=last + int(every))
+
+
+def _stated_rhythm(starts: list[Start], scheduled: list[Start]) -> Rhythm | None:
+    """Return the rhythm of a schedule whose times are known, if the starts follow it.
+
+    Tasks and tables of a DAG may need only some of its runs. Without several starts that follow the
+    schedule, it is therefore known only that the DAG itself follows it.
+    """
+    newest = scheduled[-_FOLLOWING:]
+    steps = [(before, times_after(before)) for before in newest]
+    if not steps or any(times is None for _, times in steps):
+        return None
+    follows = [
+        times is not None and after.at < times[1]
+        for (_, times), after in zip(steps, newest[1:], strict=False)
+    ]
+    if len(scheduled) < _LEAST_RUNS and not all(start.is_top for start in scheduled):
+        return None
+    if len(follows) > 1 and sum(follows) < _USUAL * len(follows):
+        return None
+    last = starts[-1].at
+    times = times_after(newest[-1]._replace(at=last))
+    if times is None:
+        return None
+    due, then = times
+    gap = then - due
+    return Rhythm(last, gap, due + gap // 2 - last, due)
 
 
 def _times(starts: list[Start]) -> list[int]:
@@ -180,7 +219,7 @@ def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
     for ref in deadline.watched(jobs):
         rhythm = rhythm_of(state, ref)
         if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
-            due = rhythm.last + rhythm.every
+            due = rhythm.due
             found.append(
                 {
                     "job": name_of(ref),

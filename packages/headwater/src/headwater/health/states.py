@@ -189,7 +189,7 @@ def _late(state: State, node: Node) -> _Found | None:
     rhythm = lateness_of(state, node)
     if rhythm is None:
         return None
-    due = rhythm.last + rhythm.every
+    due = rhythm.due
     if rhythm.is_late(state.now):
         return _Found("late", f"{_without(state, node)}was due", due)
     if rhythm.is_stopped(state.now):

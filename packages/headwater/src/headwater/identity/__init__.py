@@ -1,7 +1,14 @@
 """Dataset identity: names, aliases and symlinks of one dataset."""
 
 from headwater.identity._classes import Identity, symlinks_of
-from headwater.identity._names import DatasetName, canonical_name, glue_table, is_local, is_location
+from headwater.identity._names import (
+    DatasetName,
+    canonical_name,
+    folders_above,
+    glue_table,
+    is_local,
+    is_location,
+)
 from headwater.identity._places import with_places
 from headwater.identity._union import Union
 
@@ -10,6 +17,7 @@ __all__ = [
     "Identity",
     "Union",
     "canonical_name",
+    "folders_above",
     "glue_table",
     "is_local",
     "is_location",

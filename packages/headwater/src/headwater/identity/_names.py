@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from headwater.identity._rules import (
     NamingRule,
 )
 
-_URI = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]+)(/.*)?", re.IGNORECASE)
+_URI = re.compile(r"(?:jdbc:)?([a-z][a-z0-9+.-]*)://([^/]+)(/.*)?", re.IGNORECASE)
 _PORT = re.compile(r"(.*?[^:])(?::(\d*|None))?")
 _PORT_OF_HOST = re.compile(r":\d*$")
 _AWS_LOCATOR = re.compile(r"[^.-]+\.[a-z]{2}(-[a-z]+)+-\d")
@@ -26,6 +27,8 @@ _FILE_NAMESPACE = re.compile(r"file(:/{0,3}|://localhost/?)?", re.IGNORECASE)
 _FILE_NAME = re.compile(r"file:(//localhost(?=/)|//(?=/))?(?=/)", re.IGNORECASE)
 _GLUE = re.compile(r"(?:arn:)?(aws[\w-]*:glue:[^:/]+:\d{12})/?")
 _GLUE_TABLE = re.compile(r"table/([^/]+)/([^/]+)|([^/.]+)\.([^/.]+)")
+
+_LONGEST_PATH = 1_024  # that of S3 and Google Cloud Storage
 
 _RULE_BY_SCHEME = {scheme: rule for rule in RULES for scheme in (rule.scheme, *rule.aliases)}
 
@@ -41,14 +44,16 @@ class DatasetName(NamedTuple):
 def canonical_name(namespace: str, name: str) -> DatasetName:
     """Return the canonical spelling of a name; equal places have equal canonical names.
 
-    The naming rules apply. Files use `file` + `/path`. Glue tables use the ARN of their catalog +
-    `table/database/name`, also for `aws:glue:` + `database.name`.
+    The naming rules apply, also to URLs of JDBC. Files use `file` + `/path`. Glue tables use the
+    ARN of their catalog + `table/database/name`, also for `aws:glue:` + `database.name`.
     """
     uri = _URI.fullmatch(namespace)
     if uri and (rule := _RULE_BY_SCHEME.get(uri[1].lower())):
         path = (uri[3] or "").rstrip("/")
         spelled = f"{rule.scheme}://{_authority(rule, uri[2])}{path}"
         return DatasetName(spelled, name if path else _path(rule, name))
+    if namespace == "bigquery":  # backticks quote any part of a name, and no name contains them
+        return DatasetName(namespace, name.replace("`", ""))
     if _DBFS.fullmatch(namespace):
         return DatasetName("dbfs", f"/{name.strip('/')}")
     if _FILE_NAMESPACE.fullmatch(namespace):
@@ -97,6 +102,18 @@ def glue_table(name: DatasetName) -> str | None:
 def is_location(name: DatasetName) -> bool:
     """Return True if a name is a storage location rather than a logical name."""
     return LOCATION.match(name.namespace) is not None
+
+
+def folders_above(name: DatasetName) -> Iterator[DatasetName]:
+    """Yield the folders that a location is in, innermost first; none if its path is too long."""
+    if not is_location(name) or len(name.name) > _LONGEST_PATH:
+        return
+    path = name.name.rstrip("/")
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield name._replace(name=path or "/")
+    if path and name.name != "/":
+        yield name._replace(name="/")
 
 
 def is_local(name: DatasetName) -> bool:

@@ -8,7 +8,7 @@ from headwater import deadline
 from headwater.events import JobRef
 from headwater.events.facets import CommitReport, LifecycleStateChange
 from headwater.graph.current import generations_of
-from headwater.graph.generation import Generation
+from headwater.graph.generation import Generation, by_output
 from headwater.graph.generations import Generations
 from headwater.identity import DatasetName
 from headwater.projection import State, start_of
@@ -42,8 +42,8 @@ def may_be_replaced(generations: Generations, ref: JobRef, name: DatasetName) ->
     overwrites = _uncertain_overwrites(generations, name)
     if not any(job != ref for _, job in overwrites):
         return False
-    own = generations.derived(ref, "oldest first", list)
-    written = (generations.times.of_writes(g, name).end for g in own if name in g.edges.writes)
+    own = generations.derived(ref, "by output", by_output).get(name, [])
+    written = (generations.times.of_writes(g, name).end for g in own)
     last = max(written, default=None)
     return last is not None and any(job != ref and last <= start for start, job in overwrites)
 
@@ -58,7 +58,9 @@ def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[t
         found = [
             (start_of(run) or 0, generation.job)
             for ref in generations.writers(name)
-            for generation in deadline.watched(generations.derived(ref, "oldest first", list))
+            for generation in deadline.watched(
+                generations.derived(ref, "by output", by_output).get(name, [])
+            )
             if generation.is_complete and name not in generation.edges.reads
             for run in generation.runs
             if any(

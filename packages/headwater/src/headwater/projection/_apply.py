@@ -19,6 +19,7 @@ from headwater.events.facets import JobDependencies, LifecycleStateChange, Paren
 from headwater.identity import DatasetName, canonical_name, symlinks_of
 from headwater.projection._records import (
     INPUT_FACETS,
+    add_writer,
     job_record,
     run_record,
     select,
@@ -125,7 +126,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     # Outputs first: a register keeps the first of two values with equal stamps, and the facets of
     # a table as an output are more accurate than those of the same table as an input.
     for item in event.outputs:
-        update_use(state, run.outputs, item, item.facets, stamp).writers.add(run.key)
+        add_writer(state, update_use(state, run.outputs, item, item.facets, stamp), run)
     for item in event.inputs:
         dataset_facets = select(item.facets, INPUT_FACETS)
         update_use(state, run.inputs, item, dataset_facets, stamp).readers.add(run.key)

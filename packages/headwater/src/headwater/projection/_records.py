@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from headwater.events import Dataset, Facets, JobRef
 from headwater.events.assertions import DATASET_FACETS
 from headwater.events.facets import DbtExposures, JobType
-from headwater.identity import DatasetName, symlinks_of
+from headwater.identity import DatasetName, folders_above, symlinks_of
 from headwater.projection.facet_books import Stamp, pack
 from headwater.projection.state import DatasetRecord, Job, Run, RunKey, State, Use, Version
 
@@ -35,6 +35,13 @@ def update_use(
     if version is not None:
         _add_version(use, Version(stamp, str(version), pack(item.io_facets)))
     return state.datasets[name]
+
+
+def add_writer(state: State, record: DatasetRecord, run: Run) -> None:
+    """Record that a run wrote a dataset."""
+    if not record.writers:
+        _mark_placed(state, record.name)
+    record.writers.add(run.key)
 
 
 def _add_version(use: Use, version: Version) -> None:
@@ -66,6 +73,7 @@ def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     if record is None or symlinks_of(item):
         for alias in (name, *symlinks_of(item)):
             _touch_changes(state, alias)
+            _place(state, alias)
     if record is None:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
@@ -77,6 +85,23 @@ def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
         state.changed_names.add(alias, state.revision + 1)
         _update_namespace(state, alias.namespace, stamp)
     return name
+
+
+def _place(state: State, name: DatasetName) -> None:
+    """Record the folders of a new name; see headwater.graph.folders."""
+    folders = list(folders_above(name))
+    if folders and name not in state.files.get(folders[0], ()):
+        for folder in folders:
+            state.files.setdefault(folder, set()).add(name)
+        _mark_placed(state, name)
+
+
+def _mark_placed(state: State, name: DatasetName) -> None:
+    """Record a change of the datasets that have a name as a folder or as a file."""
+    folders = [folder for folder in folders_above(name) if folder in state.identity]
+    for other in (*folders, *state.files.get(name, ())):
+        for changed in (name, other):
+            state.renamed.add(changed, state.revision + 1)
 
 
 def touch(state: State, run: Run) -> None:
@@ -92,7 +117,9 @@ def touch_users(state: State) -> None:
         record = state.datasets.get(name)
         state.structure_changes += name in state.derived_from
         if record is not None:
-            state.structure_changes += bool(record.declaring or record.derivation)
+            is_derived = record.derivation or name in state.files
+            state.structure_changes += bool(record.declaring or is_derived)
+            _mark_placed(state, name)
             for key in record.readers | record.writers:
                 touch(state, state.runs[key])
     state.identity.renamed.clear()

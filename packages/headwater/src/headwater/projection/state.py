@@ -173,6 +173,8 @@ class State:
     """Jobs that pass data on without a dataset, with those that report it; only candidates."""
     derived_from: dict[DatasetName, set[DatasetName]] = field(default_factory=dict)
     """Datasets from which others are derived without a job. Only candidates."""
+    files: dict[DatasetName, set[DatasetName]] = field(default_factory=dict)
+    """The names of datasets by the folders that they are in, at any depth. Only candidates."""
     exposed: dict[JobRef, set[DatasetName]] = field(default_factory=dict)
     """Exposures of dbt, with the datasets that feed them. Only candidates."""
     named_by: dict[JobRef, set[JobRef]] = field(default_factory=dict)
@@ -199,7 +201,7 @@ class State:
     changed_jobs: Changes[JobRef] = field(default_factory=Changes, compare=False)
     changed_names: Changes[DatasetName] = field(default_factory=Changes, compare=False)
     renamed: Changes[DatasetName] = field(default_factory=Changes, compare=False)
-    """Names whose dataset got a new primary name, and former primary names."""
+    """Names whose dataset got a new primary name, a file or a folder, and former primary names."""
     moved: Changes[JobRef] = field(default_factory=Changes, compare=False)
     """Jobs with a new level or relative, or whose runs got a new parent."""
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)

@@ -40,7 +40,7 @@ class _Timed(NamedTuple):
     @property
     def due(self) -> int | None:
         """The due time in microseconds."""
-        return self.rhythm.last + self.rhythm.every if self.rhythm else None
+        return self.rhythm.due if self.rhythm else None
 
     def is_due(self, until: int) -> bool:
         """Return True if it is due by a time and has not stopped."""

@@ -42,7 +42,7 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
     """
     found = find_node(state, node)
     rhythm = lateness_of(state, found)
-    due = rhythm and rhythm.last + rhythm.every
+    due = rhythm and rhythm.due
     return {
         "node": node_id(found),
         "lastAt": shown_time(rhythm and rhythm.last),

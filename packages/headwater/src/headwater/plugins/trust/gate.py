@@ -24,7 +24,7 @@ from headwater.events import JobRef, shown_time
 from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of
 from headwater.graph.frontier import Walked
-from headwater.graph.generation import Generation
+from headwater.graph.generation import Generation, by_output
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, node_id
@@ -137,7 +137,7 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
     if policy.no_tainted:
         yield from _of_rule("no_tainted", _tainted(known, root))
     if policy.quality_passed:
-        yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
+        yield from _of_rule("quality_passed", _failed_checks(known, generations, root))
     if not policy.allow_deleted_sources:
         yield from _of_rule("deleted_sources", _deleted_sources(known, generations, root))
     yield from _of_rule("completeness", _incomplete(known, generations, policy))
@@ -276,15 +276,40 @@ def _removal_finding(root: Node, removal: Removal) -> Finding:
     return {**found, "at": removal["at"]}
 
 
-def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Finding]:
+def _failed_checks(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    state = known.state
     for name, versions in sorted(_upstream_versions(state, generations, root).items()):
         by_version: dict[str | None, list[Check]] = defaultdict(list)
         for check in checks_of(state, name):
-            if check.version is None or check.version in versions:
+            if check.version in versions:
                 by_version[check.version].append(check)
+            elif not (check.version and versions) and _is_about(known, check, name, generations):
+                by_version[None].append(check)
         for checks in by_version.values():
             for failure in current_failures(state, checks):
                 yield failed_checks(Node.of_dataset(name), [failure])
+
+
+def _is_about(known: Generations, check: Check, name: DatasetName, provenance: Walked) -> bool:
+    """Return True unless a check examined only data that was written after that of a provenance.
+
+    It examined what each job wrote last before it, and what was written meanwhile. The result for
+    older data counts until newer data is checked.
+    """
+    times = known.times
+    used = {times.of_writes(g, name).start for g in provenance if name in g.edges.writes}
+    examined: list[float] = []
+    for ref in known.writers(name):
+        before: list[float] = []
+        for generation in known.derived(ref, "by output", by_output).get(name, []):
+            if name in generation.only_created:
+                continue
+            began, ended = times.of_writes(generation, name)
+            if began <= check.time:
+                is_replaced = generation.is_complete and ended <= check.time
+                before = [began] if is_replaced else [*before, began]
+        examined += before
+    return not (used and examined) or min(examined) <= max(used)
 
 
 def _upstream_versions(

@@ -24,7 +24,7 @@ from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, name_of
 from headwater.graph.run_edges import derived_dataset
-from headwater.identity import DatasetName
+from headwater.identity import DatasetName, is_location
 from headwater.lineage.hidden_uses import jobs_with_table_in_text, readers_of_folders
 from headwater.lineage.orphans import likely_partner
 from headwater.plugins.unused._reads import Use, Uses, reporter_of, uses_of
@@ -89,7 +89,11 @@ class Window:
         declared = self.uses.declared.get(name, set())
         yield from _reason("declared", declared, "declares to read it, without runs",
                            "declare to read it, without runs")  # fmt: skip
-        views = [view for view in self.uses.views.get(name, ()) if not is_gone(self.state, view)]
+        views = [
+            view
+            for view in self.uses.views.get(name, ())
+            if not (is_location(view) or is_gone(self.state, view))
+        ]
         if views:
             listed = ", ".join(sorted(view.name for view in views)[:3])
             message = f"Views show it, and queries of views may not be reported: {listed}"
