@@ -98,7 +98,7 @@ def small(live: Live, build: Any) -> Live:
         ("downstream", {"node": "raw"}, "found"),
         ("downstream", {"node": "end"}, "none"),
         ("downstream", {"node": "lone"}, "not_reported"),
-        ("downstream", {"node": "in/part"}, "not_reported"),
+        ("downstream", {"node": "in/part"}, "found"),
         ("columns", {"node": "end"}, "not_reported"),
         ("columns", {"node": "end", "column": "missing"}, "unknown"),
         ("path", {"start": "raw", "end": "end"}, "found"),
