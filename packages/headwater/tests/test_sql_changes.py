@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from headwater.graph.current import generations_of
+from headwater.identity import DatasetName
 from headwater.lineage.queries import tree_answer
 from headwater.nodes.queries import node_answer
+from headwater.projection import State, apply
 
 from .graphs import all_names
 
@@ -60,6 +63,17 @@ def test_text_states_a_change_unless_it_may_write_rows(
     text: str, change: str | None, build: Any
 ) -> None:
     assert _change(build, text) == change
+
+
+def test_table_renamed_to_its_own_name_is_not_written(build: Any) -> None:
+    read = build.run("COMPLETE", "r", "reader", "10:00:00", reads=("db|a", "db|d"))
+    rename = build.run("COMPLETE", "ddl", "ddl", "11:00:00")
+    rename["job"]["facets"]["sql"] = {"query": "alter table d rename to d"}
+    for events in ((read, rename), (rename, read)):
+        state = State()
+        for event in events:
+            apply(state, build.entry(event).event)
+            assert generations_of(state).writers(DatasetName("db", "d")) == []
 
 
 def test_reported_facets_outrank_the_text(build: Any) -> None:

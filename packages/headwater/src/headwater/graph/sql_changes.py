@@ -36,7 +36,10 @@ def stated_changes(state: State, run: Run) -> list[tuple[DatasetName, LifecycleC
 def _renaming(
     state: State, run: RunKey, change: StatedChange
 ) -> list[tuple[DatasetName, LifecycleChange]]:
-    """Return the MOVE of a renamed table, and the RENAME of its new name once it is reported."""
+    """Return the MOVE of a renamed table, and the RENAME of its new name once it is reported.
+
+    A table that gets another name of the same dataset is not renamed.
+    """
     parts, new_parts = change.tables
     former = _dataset(state, run.job.namespace, parts)
     if former is None or former not in state.identity:
@@ -47,8 +50,9 @@ def _renaming(
         new = _dataset(state, run.job.namespace, new_parts) or new
     moved = LifecycleChange(change.stamp, "MOVE", run, new, is_from_sql=True)
     renamed = LifecycleChange(change.stamp, "RENAME", run, former, is_from_sql=True)
-    found = [(state.identity.primary(former), moved)]
-    return [*found, (state.identity.primary(new), renamed)] if new in state.identity else found
+    before, after = map(state.identity.primary, (former, new))
+    found = [(before, moved)] if before != after else []
+    return [*found, (after, renamed)] if found and new in state.identity else found
 
 
 def stated_changes_of(state: State, name: DatasetName) -> Iterator[LifecycleChange]:
@@ -65,11 +69,10 @@ def stated_changes_of(state: State, name: DatasetName) -> Iterator[LifecycleChan
 
 def renamed_by_text(state: State, run: Run) -> dict[DatasetName, DatasetName]:
     """Return the dataset that only the text of a run renames, with its former name."""
-    primary = state.identity.primary
     return {
-        name: primary(change.other)
+        name: state.identity.primary(change.other)
         for name, change in stated_changes(state, run)
-        if change.kind == "RENAME" and change.other and primary(change.other) != name
+        if change.kind == "RENAME" and change.other
     }
 
 
