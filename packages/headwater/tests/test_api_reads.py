@@ -10,6 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from headwater.events import from_micros
+from headwater.plugins.marquez import _graphs
 from headwater.plugins.marquez._stats import intervals
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app
@@ -345,3 +346,30 @@ def test_lineage_at_a_level_has_the_nodes_of_the_tree(
     assert [edge["origin"].rpartition(":")[2] for edge in view["inEdges"]] == [
         "customers", "orders",
     ]  # fmt: skip
+
+
+def test_large_lineage_is_refused_before_all_of_it_is_built(
+    live: Live, client: TestClient, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = [
+        build.run("COMPLETE", f"r{number}", f"j{number}", f"08:00:{number:02}",
+                  reads=(f"db|t{number}",), writes=(f"db|t{number + 1}",))
+        for number in range(30)
+    ]  # fmt: skip
+    _take(live, build, *chain)
+    url = "/api/v1/lineage?nodeId=dataset:db:t0&depth={}"
+    whole, part = (client.get(url.format(depth)) for depth in (40, 3))
+    assert len(whole.json()["graph"]) == 61
+    monkeypatch.setattr(_graphs, "_MOST_BYTES", len(part.content))
+    built, shown = list[Any](), _graphs._shown
+
+    def count(*args: Any) -> Any:
+        built.append(args)
+        return shown(*args)
+
+    monkeypatch.setattr(_graphs, "_shown", count)
+    refused = client.get(url.format(40))
+    assert (refused.status_code, refused.json()["code"]) == (413, 413)
+    assert "request a smaller depth" in refused.json()["message"]
+    assert len(built) < 30
+    assert client.get(url.format(3)).content == part.content

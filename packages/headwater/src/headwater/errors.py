@@ -10,6 +10,7 @@ HeadwaterError [1]
   · BusyError             the server is overloaded; the request may be retried
   · SlowBodyError       a body that does not arrive in time
   · DeadlineError         a query that exceeds its time limit
+  · LargeAnswerError      an answer that is larger than allowed, and what to request instead
   · LogError [3]          the store cannot be opened or written
     · UnstorableError     the store rejects a value, permanently
   · NotFoundError         no node of that name; has the most similar names
@@ -33,6 +34,7 @@ __all__ = [
     "DeliveryError",
     "EventError",
     "ExposureError",
+    "LargeAnswerError",
     "LimitError",
     "LogError",
     "MissingQueryError",
@@ -99,6 +101,10 @@ class SlowBodyError(HeadwaterError):
 
 class DeadlineError(HeadwaterError):
     """A query exceeds its time limit."""
+
+
+class LargeAnswerError(HeadwaterError):
+    """An answer is larger than allowed."""
 
 
 class LogError(HeadwaterError):

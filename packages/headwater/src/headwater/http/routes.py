@@ -344,7 +344,8 @@ def failure(error: errors.HeadwaterError) -> Response:
         return _failed({"code": status, "message": str(error), **_places(error)}, status)
     if isinstance(error, errors.LogError | errors.BusyError):
         return unavailable(error)
-    status = 408 if isinstance(error, errors.SlowBodyError) else 400
+    statuses = {errors.SlowBodyError: 408, errors.LargeAnswerError: 413}
+    status = statuses.get(type(error), 400)
     return _failed({"code": status, "message": str(error)}, status)
 
 

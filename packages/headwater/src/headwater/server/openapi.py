@@ -25,7 +25,7 @@ _ERRORS = {
     403: "The key lacks the scope, or a page of another origin sent the request.",
     404: "Nothing has that name.",
     408: "The body did not arrive in time.",
-    413: "The body is too large.",
+    413: "The body, or the answer, is too large.",
     421: "The Host header names another host; a server without keys only accepts its own.",
     503: "The server is overloaded, or the store does not respond; retry later.",
 }
@@ -115,6 +115,8 @@ def _errors(operation: Json, route: APIRoute) -> set[int]:
     codes = set(_ALWAYS)
     if "requestBody" in operation:
         codes |= {400, 408, 413}
+    if route.path == "/api/v1/lineage":
+        codes.add(413)
     if names or route.path.startswith("/api/v2/"):
         codes.add(400)
     if re.search(r"{", route.path) or names & _NODES:

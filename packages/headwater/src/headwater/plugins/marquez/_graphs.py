@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query
 
 from headwater import deadline, memory
-from headwater.errors import NotFoundError
+from headwater.errors import LargeAnswerError, NotFoundError
 from headwater.events import EVERY_ROW, Legacy
 from headwater.events.column_lineage import objects
 from headwater.graph import Latest, Node, node_id
@@ -28,7 +28,7 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import name_of
 from headwater.graph.walk import graph_of_walk, reach, reached, walked_from
-from headwater.http.routes import Remembered, get
+from headwater.http.routes import Remembered, encoded, get
 from headwater.identity import DatasetName
 from headwater.lineage.columns import check_column
 from headwater.lineage.neighbourhood import at_level
@@ -42,6 +42,7 @@ from headwater.query.parameters import Depth
 router = APIRouter(prefix="/api/v1", route_class=Remembered)
 
 Item = TypeVar("Item")
+_MOST_BYTES = 16 * 1024**2  # of an answer; Marquez's nodes have all facets of jobs and datasets
 _converter_of = once_an_event(Converter)
 
 NodeId = Annotated[
@@ -63,7 +64,8 @@ def get_lineage(
 
     `level` is an extension. With it, the graph is that of `/api/v2/tree` in both directions, with
     at most `depth` jobs on each side. Without it, every job is a node, as in Marquez; the datasets
-    upstream and downstream of the node are those of `/api/v2/tree`.
+    upstream and downstream of the node are those of `/api/v2/tree`. An answer of more than 16 MB is
+    refused with the status 413.
     """
     root = _root(state, node)
     graph: Graph | _Around
@@ -75,7 +77,20 @@ def get_lineage(
         nodes = _nodes_around(graph, root, depth)
     convert = _converter_of(state)
     shown = deadline.watched(sorted(nodes | {root}))
-    return {"graph": [_shown(convert, graph, other, nodes) for other in shown]}
+    return {"graph": list(_bounded(_shown(convert, graph, other, nodes) for other in shown))}
+
+
+def _bounded(nodes: Iterable[marquez.MarquezGraphNode]) -> Iterator[marquez.MarquezGraphNode]:
+    """Yield nodes as long as the answer is small enough. Raises LargeAnswerError otherwise."""
+    size = 0
+    for node in nodes:
+        size += len(encoded(node))
+        if size > _MOST_BYTES:
+            raise LargeAnswerError(
+                f"the answer has more than {_MOST_BYTES >> 20} MB: request a smaller depth, or"
+                " /api/v2/graph and /api/v2/tree, whose nodes have no facets"
+            )
+        yield node
 
 
 @get(router, "/column-lineage")
