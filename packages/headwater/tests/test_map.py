@@ -13,7 +13,7 @@ from headwater.errors import NotFoundError
 from headwater.events import Logged
 from headwater.graph.nodes import Node
 from headwater.health.states import state_of
-from headwater.nodes.kept import kept
+from headwater.kept import kept
 from headwater.plugins.map._index import PROBLEMS, MapIndex, groups_of
 from headwater.plugins.map._map import MapAnswer, MapItem
 from headwater.plugins.map.queries import map_answer

@@ -16,7 +16,9 @@ from headwater import deadline
 from headwater.errors import DeadlineError
 from headwater.events import Logged, Relation, parse_columns
 from headwater.identity import canonical_name
+from headwater.kept import kept
 from headwater.log import entry_of
+from headwater.nodes.listed import Rows
 from headwater.plugins.aliases._entry import make_alias
 from headwater.plugins.search import _columns, _index, background
 from headwater.plugins.search._search import search
@@ -207,6 +209,7 @@ def test_background_worker_completes_the_index_in_steps(
         index = _index.current_index(state)
         assert index is not None
         assert (steps > 2, len(index.candidates(["job"]))) == (True, 9)
+        assert not any(kept(state, Rows)._missing.values())
 
 
 _NAME = st.sampled_from(("a", "b", "", None, 1))

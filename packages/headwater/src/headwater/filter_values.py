@@ -14,14 +14,19 @@ def values_of(state: State, node: Node) -> Values:
     """Return the namespace, platform, type, owners and tags of a node."""
     cache = _cached_values(state)
     if node not in cache:
-        cache[node] = {
-            "namespace": (node.namespace,),
-            "platform": (platform_value(state, node),),
-            "type": (type_of(state, node),),
-            "owner": _owners(state, node) or (NO_VALUE,),
-            "tag": _tags(state, node) or (NO_VALUE,),
-        }
+        cache[node] = determine_values(state, node)
     return cache[node]
+
+
+def determine_values(state: State, node: Node) -> Values:
+    """Return the same as `values_of`, without its cache."""
+    return {
+        "namespace": (node.namespace,),
+        "platform": (platform_value(state, node),),
+        "type": (type_of(state, node),),
+        "owner": _owners(state, node) or (NO_VALUE,),
+        "tag": _tags(state, node) or (NO_VALUE,),
+    }
 
 
 @once_an_event
@@ -67,9 +72,11 @@ def job_owners(state: State, node: Node) -> list[str]:
     """Return the owners of the tasks whose data a dataset has; none for a job."""
     if node.type == "job":
         return []
-    writers = {generation.job for generation in generations_of(state).writing(node.dataset_name)}
-    named = (ref for ref in writers if derived_dataset(ref) is None)
-    return sorted({owner for ref in named for owner in owners_of(state, Node.of_job(ref))})
+    known, name = generations_of(state), node.dataset_name
+    named = (ref for ref in known.writers(name) if derived_dataset(ref) is None)
+    owners = {ref: found for ref in named if (found := owners_of(state, Node.of_job(ref)))}
+    writing = {generation.job for generation in known.writing(name)} if owners else set()
+    return sorted({owner for ref in owners if ref in writing for owner in owners[ref]})
 
 
 def _owners(state: State, node: Node) -> tuple[str, ...]:

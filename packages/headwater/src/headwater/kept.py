@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from headwater.events import JobRef
 from headwater.graph.current import generations_of
+from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
 from headwater.projection import State
 from headwater.projection.derived import ancestry_of
@@ -50,3 +51,10 @@ def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
 def everything(state: State) -> Changes:
     """Return all names of datasets, and all jobs."""
     return list({*state.datasets, *state.identity}), list(state.jobs)
+
+
+def exists(state: State, node: Node) -> bool:
+    """Return True for a job, and for a dataset under its primary name."""
+    if node.type == "job":
+        return node.job_ref in state.jobs
+    return node.dataset_name in state.identity.datasets(node.dataset_name)

@@ -35,11 +35,16 @@ def until_stale(compute: Callable[[State], Answer]) -> Callable[[State], Answer]
 
 def _next_stale(state: State) -> float:
     """Return the time of the last event of the open run that becomes stale next."""
-    known = generations_of(state)
-
-    def open_runs(ref: JobRef) -> list[Run]:
-        return known.of_runs(ref, "open", lambda runs: [run for run in runs if run.end is None])
-
-    jobs = known.jobs_where("open", lambda ref: bool(open_runs(ref)))
-    times = (last_event_time(state, run) for ref in jobs for run in open_runs(ref))
+    jobs = jobs_with_open_runs(state)
+    times = (last_event_time(state, run) for ref in jobs for run in _open_runs(state, ref))
     return min((time for time in times if time >= state.stale_before), default=inf)
+
+
+def jobs_with_open_runs(state: State) -> set[JobRef]:
+    """Return the jobs with a run without an end event."""
+    return generations_of(state).jobs_where("open", lambda ref: bool(_open_runs(state, ref)))
+
+
+def _open_runs(state: State, ref: JobRef) -> list[Run]:
+    known = generations_of(state)
+    return known.of_runs(ref, "open", lambda runs: [run for run in runs if run.end is None])

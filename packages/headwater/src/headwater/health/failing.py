@@ -201,15 +201,18 @@ def failing_run(state: State, ref: JobRef) -> Run | None:
 
 def failing_jobs(state: State) -> dict[JobRef, Run]:
     """Return all jobs that fail now, each with its failed run."""
+    found = {ref: failing_run(state, ref) for ref in sorted(possibly_failing(state))}
+    return {ref: run for ref, run in found.items() if run is not None}
+
+
+def possibly_failing(state: State) -> Set[JobRef]:
+    """Return the jobs of which a newest finished run failed, whatever the time is."""
 
     def may_fail(ref: JobRef) -> bool:
-        """Return True if a newest finished run failed, whatever the time is."""
         ended = recent_roots(state, ref)[:1]
         return any(is_failed(state, run) for run in ended) or failed_part(state, ref) is not None
 
-    candidates: Set[JobRef] = generations_of(state).jobs_where("failing", may_fail)
-    found = {ref: failing_run(state, ref) for ref in sorted(candidates)}
-    return {ref: run for ref, run in found.items() if run is not None}
+    return generations_of(state).jobs_where("failing", may_fail)
 
 
 def failed_checks(state: State) -> Iterator[tuple[DatasetName, Check]]:

@@ -94,9 +94,19 @@ def rhythm_of(state: State, ref: JobRef, *, needs_reason: bool = True) -> Rhythm
     """
     if is_ad_hoc(state, ref):
         return None
-    known = generations_of(state)
-    rhythm = known.of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
+    rhythm = _rhythm_of_runs(state, ref)
     return _with_reason(state, rhythm, [ref]) if needs_reason else rhythm
+
+
+def scheduled_jobs(state: State) -> set[JobRef]:
+    """Return the jobs whose runs are evidence of a schedule, even if they are ad hoc."""
+    known = generations_of(state)
+    return known.jobs_where("rhythm", lambda ref: _rhythm_of_runs(state, ref) is not None)
+
+
+def _rhythm_of_runs(state: State, ref: JobRef) -> Rhythm | None:
+    known = generations_of(state)
+    return known.of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
 
 
 def rhythm_of_writes(

@@ -8,7 +8,7 @@ from headwater.datasets.removal import removal_of
 from headwater.datasets.writes import newest_write
 from headwater.events import shown_time
 from headwater.filter_values import type_of
-from headwater.graph.current import generations_of, once_an_event
+from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node, node_ref, owners_of, platform_of, tags_of
 from headwater.health.states import health_of
 from headwater.nodes.models import NodeRow
@@ -42,17 +42,8 @@ def place_by_activity(state: State, node: Node) -> Place:
 
 def written_at(state: State, node: Node) -> int | None:
     """Return the time of the last write of a dataset in microseconds; None if it has none."""
-    times = _write_times(state)
-    if node not in times:
-        newest = newest_write(generations_of(state), node.dataset_name)
-        times[node] = newest[0].at if newest else None
-    return times[node]
-
-
-@once_an_event
-def _write_times(state: State) -> dict[Node, int | None]:
-    del state
-    return {}
+    newest = newest_write(generations_of(state), node.dataset_name)
+    return newest[0].at if newest else None
 
 
 def active_at(state: State, node: Node) -> str | None:

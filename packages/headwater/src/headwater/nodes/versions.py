@@ -8,7 +8,7 @@ from headwater import deadline
 from headwater.datasets.writes import writes_of
 from headwater.graph.current import generations_of
 from headwater.identity import DatasetName
-from headwater.nodes.kept import kept
+from headwater.kept import kept
 from headwater.projection import RunKey, State
 from headwater.projection.derived import records_of
 

@@ -27,7 +27,7 @@ from headwater.health.freshness import rhythm_of, rhythm_of_writes
 from headwater.health.models import HealthState
 from headwater.health.states import state_of
 from headwater.identity import DatasetName
-from headwater.nodes.kept import changes_since, everything
+from headwater.kept import changes_since, everything, exists
 from headwater.nodes.rows import place_by_name
 from headwater.projection import State
 from headwater.runs.summary import newest_run
@@ -106,7 +106,7 @@ class MapIndex:
     def _put(self, node: Node, *, is_sorted: bool) -> list[Path]:
         """Put a node into its groups; return their paths."""
         state = self._state
-        paths = list(dict.fromkeys(self._paths_of(node))) if _exists(state, node) else []
+        paths = list(dict.fromkeys(self._paths_of(node))) if exists(state, node) else []
         before = self.paths.get(node, [])
         member = place_by_name(state, node), node
         if before != paths:
@@ -232,12 +232,6 @@ class MapIndex:
 def groups_of(paths: Iterable[Path]) -> set[Path]:
     """Return the paths of all groups that contain a node with some paths."""
     return {path[:length] for path in paths for length in range(1, len(path) + 1)}
-
-
-def _exists(state: State, node: Node) -> bool:
-    if node.type == "job":
-        return node.job_ref in state.jobs
-    return node.dataset_name in state.identity.datasets(node.dataset_name)
 
 
 def _touched(

@@ -18,7 +18,7 @@ from headwater.graph.nodes import Node, node_id, node_ref, platform_of
 from headwater.graph.walk import neighbours
 from headwater.health.models import HealthState, NodeHealth
 from headwater.health.states import health_of
-from headwater.nodes.kept import kept
+from headwater.kept import kept
 from headwater.nodes.rows import place_by_name
 from headwater.plugins.map._index import Group, MapIndex, Path, groups_of
 from headwater.projection import State

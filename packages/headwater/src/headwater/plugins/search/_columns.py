@@ -14,7 +14,7 @@ from headwater.events.facets import Schema, Sql
 from headwater.graph.current import once_an_event
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
-from headwater.nodes.kept import kept
+from headwater.kept import kept
 from headwater.projection import DatasetRecord, Run, State
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import FacetBook, unpack

@@ -11,13 +11,14 @@ from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node, node_ref
 from headwater.health.blocked import risks_of
 from headwater.health.freshness import Rhythm
-from headwater.health.states import lateness_of, state_of
+from headwater.health.rules import lateness_of
+from headwater.health.states import state_of
+from headwater.nodes.listed import values_with_state
 from headwater.nodes.rows import place_by_activity, place_by_name
 from headwater.plugins.search.listing import (
     InState,
     datasets_named,
     listed_dataset,
-    values_with_state,
 )
 from headwater.plugins.search.models import DatasetFreshness, FreshnessAnswer, FreshnessCounts
 from headwater.projection import State

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from headwater import deadline
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
-from headwater.nodes.kept import changes_since, everything, kept
+from headwater.kept import changes_since, everything, exists, kept
 from headwater.plugins.search._columns import NamedColumns
 from headwater.plugins.search._texts import texts_of, words_of
 from headwater.projection import State
@@ -93,7 +93,7 @@ class Index:
 
     def _put(self, node: Node) -> None:
         row, digest = self._rows.pop(node, (0, 0))
-        if not self._exists(node):
+        if not exists(self._state, node):
             self._nodes.pop(row, None)
             return
         text = "\n".join(text for _, text in texts_of(self._state, node, with_sql=True))
@@ -105,11 +105,6 @@ class Index:
             self._database.execute("insert into texts (rowid, text) values (?, ?)", (row, text))
             self._without_words[node] = None
         self._rows[node], self._nodes[row] = (row, digest), node
-
-    def _exists(self, node: Node) -> bool:
-        if node.type == "job":
-            return node.job_ref in self._state.jobs
-        return node.dataset_name in self._state.identity.datasets(node.dataset_name)
 
     def candidates(self, words: Sequence[str]) -> list[Node]:
         """Return a superset of the nodes that contain the words, in no particular order."""

@@ -1,7 +1,7 @@
-"""Build the index of searches in the background, so that the first search after a start is fast.
+"""Build the index of searches and the rows of lists in the background, so that first ones are fast.
 
-A thread updates the index in short steps. A search that arrives earlier does the rest itself. The
-thread reads no SQL texts: each search reads some of them.
+A thread works in short steps, on the rows only until they are complete once. A query that arrives
+earlier does the rest itself. The thread reads no SQL texts for the index: each search reads some.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from contextvars import copy_context
 
 from headwater import deadline
 from headwater.errors import DeadlineError
-from headwater.plugins.search._index import Index, current_index, index_of
+from headwater.nodes.listed import rows_of
+from headwater.plugins.search._index import index_of
 from headwater.projection import State
 from headwater.projection.live import Live
 from headwater.settings import Settings
@@ -25,16 +26,18 @@ log = logging.getLogger(__name__)
 _FIRST_SECONDS = 5.0  # after the start, when many clients return
 _STEP_SECONDS = 0.05
 """Maximum time of a step. Queries wait for the state meanwhile."""
+_MOST_ROW_STEPS = 2_000  # also a limit if a step is too short for the update after an event
 _POLL_SECONDS = 5.0
 _RETRY_SECONDS = 60.0
 
 
 class Indexer(ThreadedWorker):
-    """A background worker that keeps the index of the present state complete."""
+    """A background worker that keeps the index and the rows of the present state complete."""
 
     def __init__(self, live: Live) -> None:
         super().__init__("headwater-search")
         self._live = live
+        self._row_steps = _MOST_ROW_STEPS  # left; then, each list updates the few changed rows
 
     def run(self) -> None:
         """Update the index until stopped; half of the time is left to queries."""
@@ -44,22 +47,31 @@ class Indexer(ThreadedWorker):
             try:
                 pause = time.perf_counter() - began if self.step() else _POLL_SECONDS
             except Exception:
-                log.exception("the index of searches was not updated; searches do it themselves")
+                log.exception(
+                    "index and rows were not updated; searches and lists do it themselves"
+                )
                 pause = _RETRY_SECONDS
 
     def step(self) -> bool:
         """Do the next part of the work; return False if nothing is left."""
         with self._live.reading() as state:
             # In a context of its own, because its deadline must not limit the wait for the state.
-            index = copy_context().run(_advanced, state)
-            return index is not None and not index.is_complete
+            is_done = copy_context().run(_advance, state, with_rows=self._row_steps > 0)
+            self._row_steps = 0 if is_done else max(self._row_steps - 1, 0)
+            return not is_done
 
 
-def _advanced(state: State) -> Index | None:
+def _advance(state: State, *, with_rows: bool) -> bool:
+    """Continue with the index, and if requested the rows; return True at the end."""
     deadline.start(_STEP_SECONDS)
     with suppress(DeadlineError):
         index_of(state, reads_sql=False)
-    return current_index(state)
+        if with_rows:
+            rows = rows_of(state)
+            for type_ in ("job", "dataset"):
+                rows.groups(type_)
+        return True
+    return False
 
 
 def workers(settings: Settings) -> Callable[[Live], list[Indexer]]:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from headwater import deadline
 from headwater.events import JobRef
-from headwater.filter_values import job_owners, values_of
-from headwater.graph.current import once_an_event
+from headwater.filter_values import job_owners
 from headwater.graph.nodes import Node
 from headwater.health.models import HealthState
-from headwater.health.states import state_of
+from headwater.nodes.listed import rows_of
 from headwater.nodes.rows import active_at, node_row
 from headwater.plugins.search.models import ListedDataset, ListedJob, NodeGroup
 from headwater.plugins.search.selection import parse, selectable, selects
 from headwater.projection import State
-from headwater.query.filters import Values
 from headwater.runs.summary import condition_of, newest_run, run_line
 
 Grouping = Literal["owner", "tag"]
@@ -59,11 +56,6 @@ def _state_of_newest_run(state: State, ref: JobRef) -> str:
     return condition_of(state, run) if run else ""
 
 
-def values_with_state(state: State, node: Node) -> Values:
-    """Return the facet values of a node, including its state."""
-    return {**values_of(state, node), "state": (state_of(state, node),)}
-
-
 def listed_dataset(state: State, node: Node) -> ListedDataset:
     """Return a dataset as part of a list."""
     return {
@@ -81,19 +73,12 @@ def listed_job(state: State, node: Node) -> ListedJob:
 
 def groups_of(state: State, by: Grouping, text: str | None) -> Iterable[NodeGroup]:
     """Return the owners or tags of nodes with a text in their name, with the number of nodes."""
-    wanted = (text or "").strip().casefold()
-    return [group for group in _groups(state)[by] if wanted in group["value"].casefold()]
-
-
-@once_an_event
-def _groups(state: State) -> dict[Grouping, list[NodeGroup]]:
-    found: dict[Grouping, dict[str, NodeGroup]] = {"owner": {}, "tag": {}}
-    nodes = (*datasets_named(state, None), *jobs_named(state, None))
-    for node in deadline.watched(nodes):
-        values = values_of(state, node)
-        for by, groups in found.items():
-            for value in values[by]:
+    found: dict[str, NodeGroup] = {}
+    rows, wanted = rows_of(state), (text or "").strip().casefold()
+    for type_ in ("dataset", "job"):
+        for row in rows.groups(type_):
+            for value in row.values[by]:
                 new: NodeGroup = {"value": value, "datasets": 0, "jobs": 0}
-                group = groups.setdefault(value, new)
-                group["datasets" if node.type == "dataset" else "jobs"] += 1
-    return {by: list(groups.values()) for by, groups in found.items()}
+                group = found.setdefault(value, new)
+                group["datasets" if type_ == "dataset" else "jobs"] += len(row.nodes)
+    return [group for group in found.values() if wanted in group["value"].casefold()]

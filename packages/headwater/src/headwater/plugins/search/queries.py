@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from typing import Annotated, Literal, Unpack
 
@@ -14,7 +13,7 @@ from headwater.graph.current import whole_graph_of
 from headwater.graph.edges import LevelGraph
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, kind_of, node_ref
-from headwater.nodes.rows import place_by_activity, place_by_name
+from headwater.nodes.listed import by_activity, by_name, choose_rows, values_with_state
 from headwater.plugins.search import models
 from headwater.plugins.search._freshness import datasets_freshness_answer
 from headwater.plugins.search._index import unread_texts
@@ -27,7 +26,6 @@ from headwater.plugins.search.listing import (
     jobs_named,
     listed_dataset,
     listed_job,
-    values_with_state,
 )
 from headwater.projection import State
 from headwater.query.filters import choose, wanted_values
@@ -96,11 +94,12 @@ def datasets_answer(
 ) -> FacetedPage[models.ListedDataset]:
     """Return datasets, their number, and the counts of their filter values."""
     wanted = wanted_values(filters, state_)
-    nodes, counts = choose(datasets_named(state, text), partial(values_with_state, state), wanted)
+    named = datasets_named(state, text) if text else None
+    rows, counts = choose_rows(state, "dataset", named, wanted)
     about = ("datasets", text, *wanted.items(), sort, reverse)
-    found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
+    found, more = _sorted_page(about, rows, sort, reverse, limit, cursor)
     items = [listed_dataset(state, node) for node in found]
-    return {"items": items, "next": more, "total": len(nodes), "facets": counts}
+    return {"items": items, "next": more, "total": len(rows), "facets": counts}
 
 
 @query("jobs")
@@ -120,12 +119,13 @@ def jobs_answer(
 ) -> FacetedPage[models.ListedJob]:
     """Return jobs with their newest run, their number, and the counts of their filter values."""
     wanted = wanted_values(filters, state_)
-    named = jobs_named(state, text, condition)
-    nodes, counts = choose(named, partial(values_with_state, state), wanted)
+    is_part = text or condition is not None
+    named = jobs_named(state, text, condition) if is_part else None
+    rows, counts = choose_rows(state, "job", named, wanted)
     about = ("jobs", text, condition, *wanted.items(), sort, reverse)
-    found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
+    found, more = _sorted_page(about, rows, sort, reverse, limit, cursor)
     items = [listed_job(state, node) for node in found]
-    return {"items": items, "next": more, "total": len(nodes), "facets": counts}
+    return {"items": items, "next": more, "total": len(rows), "facets": counts}
 
 
 @query("groups")
@@ -157,13 +157,14 @@ def groups_answer(
 
 
 def _sorted_page(
-    state: State, about: tuple[object, ...], nodes: list[Node], sort: str, reverse: bool,
+    about: tuple[object, ...], rows: list[tuple[Node, Place]], sort: str, reverse: bool,
     limit: int, cursor: str | None,
 ) -> tuple[list[Node], str | None]:  # fmt: skip
     """Return a page of nodes, by name or the most recently active first."""
-    place = place_by_name if sort == "name" else place_by_activity
+    place = by_name if sort == "name" else by_activity
     newest_first = (sort != "name") is not reverse
-    return cut(about, nodes, partial(place, state), limit, cursor, newest_first=newest_first)
+    found, more = cut(about, rows, place, limit, cursor, newest_first=newest_first)
+    return [node for node, _ in found], more
 
 
 @query("newest")

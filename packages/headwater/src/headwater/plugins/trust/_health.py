@@ -15,6 +15,7 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.health.blocked import blocked_nodes
 from headwater.health.branches import mixed_jobs
+from headwater.health.caching import jobs_with_open_runs
 from headwater.health.failing import (
     checked_nodes,
     decided_root,
@@ -22,6 +23,7 @@ from headwater.health.failing import (
     failing_run,
     is_superseded,
     is_void,
+    possibly_failing,
     recent_roots,
 )
 from headwater.health.findings import (
@@ -32,11 +34,12 @@ from headwater.health.findings import (
     lost_run,
     several_branches,
 )
-from headwater.health.freshness import late
+from headwater.health.freshness import late, scheduled_jobs
 from headwater.health.models import Finding
 from headwater.health.project import removed_model
 from headwater.health.recovery import is_recovered
-from headwater.health.states import failures_of, health_of, lateness_of
+from headwater.health.rules import failures_of, lateness_of
+from headwater.nodes.listed import choose_rows
 from headwater.plugin import load_named
 from headwater.plugins.trust._causes import open_causes
 from headwater.plugins.trust.finding_states import ALL_OPEN, FindingStates
@@ -91,16 +94,17 @@ def findings_of(state: State) -> Iterator[Finding]:
     whole since, it is only a warning, or no finding if another job took over its data.
     """
     blocked = blocked_nodes(state)
-    for ref in state.jobs:
+    failing = possibly_failing(state)
+    for ref in sorted(failing | jobs_with_open_runs(state)):
         run = decided_root(state, ref)
         if run is not None:
             is_decided = run is recent_roots(state, ref)[-1]
             yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
-    for ref in state.jobs:
+    for ref in sorted(failing):
         part = failed_part(state, ref)
         if part is not None and not is_void(state, part):
             yield from _part_findings(state, part, blocked)
-    slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
+    slow = late(state, (ref for ref in sorted(scheduled_jobs(state)) if recent_roots(state, ref)))
     yield from map(late_job, slow)
     yield from _late_datasets(state)
     for node in checked_nodes(state):
@@ -189,14 +193,12 @@ def _left_out_warning(state: State, run: Run) -> Finding:
 
 def _late_datasets(state: State) -> Iterator[Finding]:
     """Yield the datasets that are late although the pipelines that write them are not."""
-    for name in sorted(set(state.identity)):
-        node = Node.of_dataset(name)
+    found, _ = choose_rows(state, "dataset", None, {"state": "late"})
+    for node in sorted(node for node, _ in found):
         rhythm = lateness_of(state, node)
-        if rhythm is None or not rhythm.is_late(state.now):
-            continue
-        writers = map(Node.of_job, generations_of(state).writers(name))
-        if health_of(state, node)["state"] == "late" and not any(
+        writers = map(Node.of_job, generations_of(state).writers(node.dataset_name))
+        if rhythm and not any(
             (of_job := lateness_of(state, writer)) and of_job.is_late(state.now)
             for writer in writers
         ):
-            yield late_dataset(name, rhythm)
+            yield late_dataset(node.dataset_name, rhythm)

@@ -13,7 +13,8 @@ from headwater.graph.walk import reach
 from headwater.health.findings import failed_run, late_job, lost_run, warning
 from headwater.health.freshness import late
 from headwater.health.models import Finding
-from headwater.health.states import health_of, lateness_of
+from headwater.health.rules import lateness_of
+from headwater.health.states import health_of
 from headwater.lineage.neighbourhood import at_level
 from headwater.lookup import find_node
 from headwater.plugins.trust.models import LatenessAnswer, Reason

@@ -12,15 +12,15 @@ from annotated_types import Ge, Le
 from headwater import deadline, memory
 from headwater.datasets.removal import is_gone
 from headwater.events import shown_time
-from headwater.filter_values import job_owners, values_of
+from headwater.filter_values import job_owners
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, name_of
 from headwater.health.models import HealthState
-from headwater.health.states import state_of
 from headwater.identity import DatasetName
 from headwater.log import EventLog
+from headwater.nodes.listed import values_with_state
 from headwater.nodes.rows import active_at, node_row, place_by_name, written_at
 from headwater.plugins.unused._reads import runs_reading, uses_of
 from headwater.plugins.unused._reasons import Window
@@ -33,7 +33,7 @@ from headwater.plugins.unused.models import (
 )
 from headwater.projection import Run, RunKey, State, outcome
 from headwater.projection.derived import began_at, is_lost, last_event_time
-from headwater.query.filters import Values, choose, wanted_values
+from headwater.query.filters import choose, wanted_values
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Filters, Limit
 from headwater.query.registry import Times, query
@@ -90,7 +90,7 @@ def unused_answer(
     found = list(_candidates(window, (text or "").strip().casefold()))
     of_verdict = [item for item in found if verdict in (None, item.verdict)]
     wanted = wanted_values(filters, state_)
-    chosen, facets = choose(of_verdict, lambda item: _values(state, item.node), wanted)
+    chosen, facets = choose(of_verdict, lambda item: values_with_state(state, item.node), wanted)
     about = ("unused", text, days, verdict, *wanted.items(), sort, reverse)
     place: Callable[[_Candidate], Place] = partial(_place, state, sort)
     newest_first = (sort == "cost") is not reverse
@@ -106,10 +106,6 @@ def unused_answer(
         "counts": {"unused": counts["unused"], "unknown": counts["unknown"]},
         "runTimeMs": sum(times.values()),
     }
-
-
-def _values(state: State, node: Node) -> Values:
-    return {**values_of(state, node), "state": (state_of(state, node),)}
 
 
 def _candidates(window: Window, text: str) -> Iterator[_Candidate]:

@@ -1,0 +1,173 @@
+"""The states of all nodes, updated after events instead of being determined again.
+
+A state changes because of
+
+- an event about the node, about a job of the family of the node or of a job that writes it,
+- a failure or a failed check upstream, or the end of one, or
+- the time: a node becomes late or stops, or its open run becomes stale.
+
+A settled node, such as a healthy one, has nothing upstream that fails. Its state is determined
+again after an event of the first kind, and when its time has come. The states of all other nodes,
+and of those that a failure or a check may concern, are determined again after every event and once
+a minute.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from math import inf
+
+from headwater import deadline
+from headwater.events import JobRef, shown_time
+from headwater.graph.current import generations_of
+from headwater.graph.nodes import Node, node_ref
+from headwater.graph.sql_changes import stated_changes
+from headwater.health.blocked import possibly_blocked
+from headwater.health.failing import checked_nodes, possibly_failing
+from headwater.health.models import HealthState, NodeHealth
+from headwater.health.rules import (
+    NO_RUN,
+    NO_WRITER,
+    Found,
+    found_state,
+    lateness_of,
+    newest_runs,
+)
+from headwater.identity import DatasetName
+from headwater.kept import changes_since, everything, kept
+from headwater.projection import Run, State, outcome
+from headwater.projection.derived import last_event_time
+
+_MINUTE = 60_000_000  # microseconds
+_SETTLED = ("healthy", "ad_hoc", "streaming")
+
+
+def health_of(state: State, node: Node) -> NodeHealth:
+    """Return the state of a node, by the first rule that applies."""
+    found = node_states(state).of(node)
+    return {
+        "state": found.state,
+        "message": found.message,
+        "at": shown_time(found.at),
+        "by": list(map(node_ref, found.by)),
+    }
+
+
+def state_of(state: State, node: Node) -> HealthState:
+    """Return the state of a node without its reason."""
+    return node_states(state).of(node).state
+
+
+def counts_of_states(state: State) -> Counter[tuple[str, HealthState]]:
+    """Return the number of nodes by type and state."""
+    states = node_states(state)
+    nodes = (*map(Node.of_job, state.jobs), *map(Node.of_dataset, set(state.identity)))
+    return Counter((node.type, states.of(node).state) for node in deadline.watched(nodes))
+
+
+def possibly_unhealthy(state: State) -> set[Node]:
+    """Return all nodes that a failure or a failed check concerns, and possibly others."""
+    failing = map(Node.of_job, possibly_failing(state))
+    return {*possibly_blocked(state), *checked_nodes(state), *failing}
+
+
+def node_states(state: State) -> NodeStates:
+    """Return the states of the nodes of a state, updated."""
+    states = kept(state, NodeStates)
+    states.update()
+    return states
+
+
+class NodeStates:
+    """The states of the nodes that queries requested, as of the last update."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._revision, self._shape, self._now, self._stale_after = -1, (-1, -1), 0, 0
+        self._found: dict[Node, Found] = {}
+        self._unsettled: set[Node] = set()
+        self._written: dict[JobRef, set[DatasetName]] = defaultdict(set)  # of the nodes in `_found`
+        self._due: list[tuple[float, Node]] = []
+        """The times until which states are valid, a heap; some are of former states."""
+        self.touched: set[Node] = set()
+        """The nodes that events may have changed since the set was last cleared."""
+        self.restated: set[Node] = set()
+        """The nodes of which only the state may have changed since the set was last cleared."""
+
+    def update(self) -> None:
+        """Drop the states that may have changed since the last update."""
+        state = self._state
+        minute, stale_after = state.now // _MINUTE, state.now - state.stale_before
+        is_new_event = (state.revision, state.shape) != (self._revision, self._shape)
+        if is_new_event:
+            touched = self._touched()
+            self.touched |= touched
+            self._drop(touched)
+        if is_new_event or minute != self._now // _MINUTE:
+            self._restate({*self._unsettled, *possibly_unhealthy(state)})
+        if state.now < self._now or stale_after != self._stale_after:
+            self._restate(set(self._found))
+        while self._due and self._due[0][0] < state.now:
+            self._restate({self._due[0][1]})
+            heapq.heappop(self._due)
+        self._revision, self._shape = state.revision, state.shape
+        self._now, self._stale_after = state.now, stale_after
+
+    def of(self, node: Node) -> Found:
+        """Return the state of a node."""
+        found = self._found.get(node)
+        if found is None:
+            found = found_state(self._state, node)
+            self._watch(node, found)
+            self._found[node] = found
+        return found
+
+    def _touched(self) -> set[Node]:
+        """Return the nodes that events since the last update may concern, besides failures."""
+        state, known = self._state, generations_of(self._state)
+        if self._revision < 0:  # no state was determined yet
+            return set()
+        changes = changes_since(state, self._revision, self._shape[1])
+        runs = state.changed_runs.since(self._revision)
+        if changes is None or runs is None or state.shape != self._shape:
+            names, jobs = everything(state)
+            return {*self._found, *map(Node.of_dataset, names), *map(Node.of_job, jobs)}
+        related = {member for ref in changes[1] for member in known.families.of(ref).jobs}
+        used = {name for key in runs for name in self._names_in(state.runs[key])}
+        written = {name for ref in related for name in self._written.get(ref, ())}
+        named = {*changes[0], *used}
+        primary = {dataset for name in named for dataset in state.identity.datasets(name)}
+        return {*map(Node.of_dataset, named | primary | written), *map(Node.of_job, related)}
+
+    def _names_in(self, run: Run) -> Iterator[DatasetName]:
+        yield from (*run.inputs, *run.outputs)
+        yield from (name for name, _ in stated_changes(self._state, run))
+
+    def _watch(self, node: Node, found: Found) -> None:
+        """Record when the state of a node may change."""
+        state = self._state
+        rhythm = lateness_of(state, node, needs_reason=False)
+        due = rhythm.last + rhythm.limit if rhythm else inf
+        is_settled = found.state in _SETTLED or found.message in (NO_RUN, NO_WRITER)
+        if not is_settled or due < state.now:
+            self._unsettled.add(node)
+        else:
+            is_open = (r for r in newest_runs(state, node) if outcome(state, r).ended is None)
+            stale = (last_event_time(state, run) + self._stale_after for run in is_open)
+            due = min((due, *stale))
+            if due < inf:
+                heapq.heappush(self._due, (due, node))
+        if node.type == "dataset":
+            for ref in generations_of(state).writers(node.dataset_name):
+                self._written[ref].add(node.dataset_name)
+
+    def _restate(self, nodes: set[Node]) -> None:
+        self.restated |= nodes
+        self._drop(nodes)
+
+    def _drop(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            self._found.pop(node, None)
+            self._unsettled.discard(node)
