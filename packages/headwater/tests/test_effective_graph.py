@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.events import Logged
+from headwater.events import JobRef, Logged
 from headwater.graph.current import generations_of, graph_of, whole_graph_of
 from headwater.graph.effective import Graph, PipelineGraph
 from headwater.graph.levels import Level
@@ -256,3 +256,19 @@ def test_sources_do_not_depend_on_the_order_of_runs(runs: list[int], edges: list
         return {name: total.sources_of(name) for name in total.writes}
 
     assert sources([edges[run] for run in runs]) == sources(edges)
+
+
+@pytest.mark.parametrize("kind", ["TRUNCATE", "DROP"])
+def test_run_that_only_removes_rows_is_a_possible_writer_as_after_a_restart(
+    kind: str, build: Any
+) -> None:
+    read = build.run("COMPLETE", "r1", "reader", "08:00:00", reads=("db|a",))
+    removing = build.run("COMPLETE", "r2", "cleaner", "09:00:00", writes=("db|a",))
+    change = {"lifecycleStateChange": {"lifecycleStateChange": kind}}
+    removing["outputs"][0]["facets"] = change
+    state, name = State(), DatasetName("db", "a")
+    for event in (read, removing):
+        apply(state, build.entry(event).event)
+        generations_of(state).writers(name)
+    fresh = generations_of(build.state(read, removing))
+    assert generations_of(state).writers(name) == fresh.writers(name) == [JobRef("demo", "cleaner")]

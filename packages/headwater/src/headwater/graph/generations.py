@@ -160,7 +160,8 @@ class Generations(RunValues):
         if self._jobs is not None:
             self._jobs[ref] = None
         edges = self.own(run)
-        for side, names in (("reading", edges.reads), ("writing", edges.writes)):
+        written = edges.writes.union(map(self.state.identity.primary, run.outputs))
+        for side, names in (("reading", edges.reads), ("writing", written)):
             for name in names:
                 if ref not in (users := self._using.get((side, name), [ref])):
                     insort(users, ref)
@@ -353,8 +354,7 @@ class Generations(RunValues):
             stated = stated_changes_of(state, name)
             keys |= {change.run for change in stated if change.kind == kind and change.run}
             found |= folders.derivations_of(state, name, side)
-            runs = map(state.runs.__getitem__, keys)
-            found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
+            found |= {self.levels.owner(state.runs[key], Level.TASK).key.job for key in keys}
             self._using[side, name] = sorted(found)
         return self._using[side, name]
 
