@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from headwater.log import EventLog
 from headwater.plugins.sql import results, script, store
 from headwater.plugins.sql._cache import TextCache
-from headwater.plugins.sql.background import SqlReader, metrics
+from headwater.plugins.sql.background import SqlReader, before_restore, metrics
 from headwater.plugins.sql.results import Results, key_of, pack, unpack
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import load_queries
@@ -33,6 +33,7 @@ _QUERIES: dict[str, list[dict[str, Any]]] = {
     "completeness": [{}],
 }
 Restart = Callable[[], None]
+_RESULTS = 10  # two of each text of `_fill`: without and with known columns
 
 
 @pytest.fixture
@@ -127,6 +128,19 @@ def test_queries_answer_the_same_and_read_nothing_after_a_restart(
         assert _read_all(again).unread == 0
 
 
+def test_start_without_a_snapshot_reads_no_text_again(
+    live: Live, build: Any, restart: Restart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fill(live, build)
+    expected = _answers(live)
+    _read_all(live)
+    restart()
+    before_restore(live.log)
+    with monkeypatch.context() as patched:
+        _forbid_reading(patched)
+        assert _answers(Live(live.log)) == expected
+
+
 @pytest.mark.parametrize("dialect", _PLACES)
 def test_every_result_is_the_same_after_packing(dialect: str) -> None:
     known = tuple(
@@ -201,7 +215,7 @@ def test_results_of_deleted_events_are_removed(live: Live, build: Any, restart: 
         connection.execute(sa.text("delete from events where seq > 2"))
     live.reload()
     reader.read_all()
-    assert len(_keys(live.log)) == 2 < len(before)
+    assert len(_keys(live.log)) == 4 < len(before)  # two texts, each with and without columns
     assert _keys(live.log) < before
 
 
@@ -248,7 +262,7 @@ def test_process_that_ends_is_started_again_and_a_fatal_text_is_left_to_queries(
     monkeypatch.setattr(reader.process, "read", read_or_die)
     reader.read_all()
     reader.close()
-    assert len(_keys(live.log)) == 4
+    assert len(_keys(live.log)) == _RESULTS - 1  # the one that its event needed was already read
     assert reader.unread == 0
     restart()
     expected = _answers(Live(live.log))
@@ -264,10 +278,10 @@ def test_started_reader_reads_everything_and_stops(
     reader = SqlReader(live)
     reader.start()
     end = time.monotonic() + 60
-    while len(_keys(live.log)) < 5 and time.monotonic() < end:
+    while len(_keys(live.log)) < _RESULTS and time.monotonic() < end:
         time.sleep(0.05)
     reader.stop()
-    assert len(_keys(live.log)) == 5
+    assert len(_keys(live.log)) == _RESULTS
     assert reader.process.pid is None
     assert "headwater-sql" not in {thread.name for thread in threading.enumerate()}
 

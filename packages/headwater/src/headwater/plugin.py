@@ -38,6 +38,8 @@ class Plugin:
     key that was missing in an earlier check."""
     backends: Mapping[str, str] = field(default_factory=dict)
     """Classes of backends, by their `type` in the deliver file; see `plugins.delivery.backend`."""
+    before_restore: Sequence[str] = ()
+    """Functions that receive the `EventLog` before a server restores the projection from it."""
     harvesters: Mapping[str, str] = field(default_factory=dict)
     """Functions that create a harvester, by their command below `headwater harvest`; see
     `plugins.harvest.harvester`."""

@@ -69,6 +69,8 @@ def run_server(settings: Settings) -> None:
     event_log = EventLog.of(settings)
     check_exposure(options, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)
+    for prepare in load_all("before_restore"):
+        prepare(event_log)
     live = Live(event_log, settings.lost_after)
     sys.setswitchinterval(_SWITCH_SECONDS)
     gc.freeze()  # the restored state stays: collections need not visit it

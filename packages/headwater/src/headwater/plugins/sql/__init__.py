@@ -3,6 +3,7 @@
 from headwater.plugin import Plugin
 
 plugin = Plugin(
+    before_restore=["headwater.plugins.sql.background:before_restore"],
     metrics=["headwater.plugins.sql.background:metrics"],
     sql=["headwater.plugins.sql.reader"],
     tables=["headwater.plugins.sql.store:metadata"],

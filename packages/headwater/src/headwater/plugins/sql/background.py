@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from headwater.errors import LogError
-from headwater.events import JobRef
+from headwater.events import ONLY_IN_TEXT, JobRef
 from headwater.events.facets import Schema, Sql
 from headwater.graph.sql_lineage import TextNames, text_of_run
 from headwater.identity import DatasetName
+from headwater.log import EventLog
 from headwater.plugins.sql import store
 from headwater.plugins.sql.process import ProcessError, ReaderProcess
 from headwater.projection import Run, RunKey, State
@@ -99,13 +100,7 @@ class SqlReader(ThreadedWorker):
 
     def load(self) -> None:
         """Load the results that this version of the reader stored. Raises LogError."""
-        from headwater.plugins.sql.results import is_intact
-
-        store.remove_other_versions(self._live.log, self._version)
-        for key, packed in store.results_of(self._live.log, self._version):
-            if is_intact(key, packed):
-                self._results.add(key, packed)
-                self._stored.add(key)
+        self._stored |= load_results(self._live.log)
 
     def run(self) -> None:
         """Read texts until stopped."""
@@ -164,15 +159,14 @@ class SqlReader(ThreadedWorker):
                 run = self._next(state)
                 if run is None or self._is_repeated(run):
                     continue
-                if (read := _arguments_of(state, run)) is None:
-                    continue
-                key = key_of(*read)
-                if self._used is not None:
-                    self._used.add(key)
-                if key in self._stored or key in self._failed or key in self._rows:
-                    continue
-                found[key] = read
-                characters += len(read[0])
+                for text, arguments in _readings(state, run):
+                    key = key_of(text, arguments)
+                    if self._used is not None:
+                        self._used.add(key)
+                    if key in self._stored or key in self._failed or key in self._rows:
+                        continue
+                    found[key] = text, arguments
+                    characters += len(text)
                 if len(found) >= _MOST_TEXTS or characters > _MOST_CHARACTERS:
                     break
             return found, not self._is_left
@@ -270,6 +264,34 @@ class SqlReader(ThreadedWorker):
 _READERS: WeakKeyDictionary[Live, SqlReader] = WeakKeyDictionary()
 
 
+def load_results(event_log: EventLog) -> set[bytes]:
+    """Load the results that this version of the reader stored; return their keys.
+
+    Raises:
+        LogError: the store does not respond.
+    """
+    from headwater.plugins.sql.results import RESULTS, is_intact, reader_version
+
+    store.remove_other_versions(event_log, reader_version())
+    keys = set()
+    for key, packed in store.results_of(event_log, reader_version()):
+        if RESULTS.packed(key) != packed:
+            if not is_intact(key, packed):
+                continue
+            RESULTS.add(key, packed)
+        keys.add(key)
+    return keys
+
+
+def before_restore(event_log: EventLog) -> None:
+    """Load the stored results, so that events which are read again need no parser."""
+    try:
+        if can_read_sql():
+            load_results(event_log)
+    except LogError as error:
+        log.warning("the results of reading SQL were not loaded: %s", error)
+
+
 def _users(state: State, dataset: DatasetName) -> Iterable[JobRef]:
     """Return the jobs with SQL that use a dataset."""
     keys = (
@@ -279,13 +301,19 @@ def _users(state: State, dataset: DatasetName) -> Iterable[JobRef]:
     return [ref for ref in jobs if (job := state.jobs.get(ref)) and _has_sql(job.facets)]
 
 
-def _arguments_of(state: State, run: Run) -> tuple[str, Arguments] | None:
-    """Return the text that queries about a run read, with the other arguments; None if none."""
-    text = text_of_run(state, run)
-    if text is None:
-        return None
-    arguments = text.arguments(TextNames(state, run, text).columns)
-    return None if isinstance(arguments, str) else (text.text, arguments)
+def _readings(state: State, run: Run) -> Iterator[tuple[str, Arguments]]:
+    """Yield the text that queries about a run read, with the other arguments.
+
+    It is read without known columns when its event arrives, and again by a start without a snapshot
+    (see `events._sql_datasets`).
+    """
+    if (text := text_of_run(state, run)) is None:
+        return
+    added = {name.name for name, use in run.inputs.items() if use.facets.get(ONLY_IN_TEXT)}
+    of_event = text._replace(others=text.others - added).arguments()
+    for arguments in (of_event, text.arguments(TextNames(state, run, text).columns)):
+        if not isinstance(arguments, str):
+            yield text.text, arguments
 
 
 def _has_sql(facets: FacetBook) -> bool:
