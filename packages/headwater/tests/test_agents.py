@@ -374,7 +374,7 @@ def test_sdk_client_gets_answers_over_http(
 def test_sdk_client_gets_answers_over_stdio(taxi: Live, serving: Callable[..., str]) -> None:
     url = serving(make_app(taxi))
     answers = _run(_every_tool, _stdio("--url", url))
-    assert answers.pop("recalls")["status"] == "not_reported"  # the sample has no code versions
+    assert answers.pop("recalls")["status"] == "none"
     assert {answer["status"] for answer in answers.values()} == {"found"}
     assert answers["upstream"]["page"].startswith(f"{url}/lineage?node=")
 

@@ -45,7 +45,7 @@ def test_provenance_lists_runs_with_inputs_and_outputs(
 ) -> None:
     result = call("provenance", "forecast", "--database", database)
     assert _lines(result.stdout) == [
-        "Flow.write  FAILED  TIME  0.0 s  2",
+        "Flow.write  FAILED  TIME  2",
         "  read             Flow/model  (metaflow)  version 1",
         "  failed to write  db.forecast  (hive://h)",
         "",
@@ -92,7 +92,7 @@ def test_history_and_drift_print_one_line_per_change(
     ]
     (line,) = call("drift", *there).stdout.splitlines()
     assert line.endswith(f"  t  {change}")
-    assert call("history", "load", *there).stdout.splitlines()[0].endswith("COMPLETED  0.0 s  w10")
+    assert call("history", "load", *there).stdout.splitlines()[0].endswith("COMPLETED    w10")
 
 
 def test_health_lists_problems_and_exits_with_1(database: str, call: Call) -> None:
