@@ -31,7 +31,7 @@ _ASKED = ("graph", "node", "search", "newest", "datasets", "jobs", "groups", "ru
           "runs/{run_id}", "runtree", "health", "findings", "problems", "completeness/pipelines",
           "history", "drift", "diff", "lateness", "column", "columns", "impact", "provenance",
           "provenance/statement", "freshness/datasets", "pipelines", "timeline", "tree", "version",
-          "events", "tagged", "unused", "aliases/suggested", "incident", "taints",
+          "events", "tagged", "unused", "aliases", "aliases/suggested", "incident", "taints",
           "map")  # fmt: skip
 
 

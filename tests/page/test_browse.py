@@ -6,6 +6,7 @@ import re
 import uuid
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
@@ -285,6 +286,25 @@ def test_names_can_be_joined_and_separated(look: Look, lineage: Lineage) -> None
     expect(join).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(join).to_be_visible()
+
+
+def test_rules_for_names_are_listed_and_removed(look: Look, lineage: Lineage) -> None:
+    name = f"ruled_{uuid.uuid4().hex[:8]}"
+    lineage.take(
+        _written("postgres://db:5432", f"prod_{name}"), _written("postgres://db:5432", name)
+    )
+    prefix = f"dataset:postgres://db:5432:{name[:-1]}"
+    rule = {"one": f"dataset:postgres://db:5432:prod_{name[:-1]}%s", "other": f"{prefix}%s"}
+    made = httpx.post(f"{lineage.url}/api/v2/aliases", json={**rule, "isRule": True})
+    made.raise_for_status()
+    page = look("/datasets?fresh=names")
+    stated = page.get_by_role("list", name="Joined and separated names")
+    row = stated.get_by_role("listitem").filter(has_text=f"prod_{name[:-1]}%s")
+    expect(row).to_contain_text("Rule, joins 1 pair")
+    assert axe_finds(page) == []
+    fits_a_phone(page)
+    row.get_by_role("button", name="Remove").click()
+    expect(row).to_have_count(0)
 
 
 def test_search_language_selects_in_the_search_and_in_lists(look: Look) -> None:

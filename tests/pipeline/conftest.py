@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -182,10 +183,10 @@ def cut_off_training(state: Pipeline, service: Service) -> None:
     service.wait_until(lambda: computing in {e["job"]["name"] for e in state.events()}, 300)
     state.cut_off = state.airflow.unfinished(TRAIN_DAG)[0]["dag_run_id"]
     processes = service.processes()
-    for process in processes:  # first, so that none reacts to the end of another one
-        process.suspend()
-    for process in processes:
-        process.kill()
+    for act in (psutil.Process.suspend, psutil.Process.kill):
+        for process in processes:  # suspended first, so that none reacts to the end of another one
+            with suppress(psutil.NoSuchProcess):
+                act(process)
 
 
 def kill_lineage(state: Pipeline, service: Service) -> None:

@@ -54,8 +54,8 @@ export async function postFindingState(change: FindingChange): Promise<void> {
   await received(await fetch(`${BASE}/api/v2/findings`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) }));
 }
 
-/** Join two names of one dataset, or undo the join. */
-export async function postAlias(alias: { one: string; other: string; isRemoved?: boolean }): Promise<void> {
+/** Join two names of one dataset, or undo a statement about two names. */
+export async function postAlias(alias: { one: string; other: string; isRemoved?: boolean; isRule?: boolean; isSeparate?: boolean }): Promise<void> {
   await received(await fetch(`${BASE}/api/v2/aliases`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(alias) }));
 }
 

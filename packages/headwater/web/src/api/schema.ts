@@ -4,6 +4,45 @@
  */
 
 export interface paths {
+    "/api/v2/aliases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_AliasPair_"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/aliases/suggested": {
         parameters: {
             query?: never;
@@ -1448,6 +1487,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AliasPair: {
+            isRule: boolean;
+            isSeparate: boolean;
+            one: components["schemas"]["Name"];
+            other: components["schemas"]["Name"];
+            pairCount: number | null;
+            since: string | null;
+        };
         BadVersion: {
             /** @enum {string} */
             by: "version" | "time";
@@ -2091,6 +2138,10 @@ export interface components {
         OwnerToNotify: {
             nodes: string[];
             owner: string;
+        };
+        Page_AliasPair_: {
+            items: components["schemas"]["AliasPair"][];
+            next: string | null;
         };
         Page_dict_str__Any__: {
             items: {

@@ -81,6 +81,12 @@ export const BROWSE = {
     joinOf: (written: string, read: string) => `Join ${written} and ${read}`,
     joined: (written: string, read: string) => `Joined ${written} and ${read}.`,
     undo: "Undo",
+    stated: "Joined and separated names",
+    rule: (count: number | null) => (count === 1 ? "Rule, joins 1 pair" : `Rule, joins ${(count ?? 0).toLocaleString("en")} pairs`),
+    separate: "Separate",
+    same: "One dataset",
+    remove: "Remove",
+    removeOf: (one: string, other: string) => `Remove ${one} and ${other}`,
   },
   /** Texts of the columns with a tag. */
   tagged: {

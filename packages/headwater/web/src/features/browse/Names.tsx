@@ -20,6 +20,8 @@ import sheets from "../../components/sheet.module.css";
 
 type Pair = Answer<"aliases/suggested">["items"][number];
 type Name = Pair["read"];
+type Stated = Answer<"aliases">["items"][number];
+type Alias = Parameters<ReturnType<typeof useAlias>["mutate"]>[0];
 
 const { names: NAMES } = BROWSE;
 const COMMAND = `${PROGRAM} alias --suggest`;
@@ -56,8 +58,39 @@ export function NamesList(): ReactNode {
           <Pages answer={data} isCurrent={!isPlaceholderData} />
         </>
       )}
+      <StatedPart change={IS_STATIC || isPending ? null : mutate} />
       <CommandPart text={COMMAND} />
     </Sheet>
+  );
+}
+
+/** The names that users joined or separated, and rules, with buttons that remove them. */
+function StatedPart({ change }: { change: ((alias: Alias) => void) | null }): ReactNode {
+  const { data } = useAnswer("aliases", { limit: PAGE });
+  if (!data || data.items.length === 0) return null;
+  return (
+    <section>
+      <h2>{NAMES.stated}</h2>
+      <ul className={clsx(cards.card, styles.list, styles.names)} aria-label={NAMES.stated}>
+        {data.items.map((stated) => (
+          <StatedRow key={JSON.stringify([stated.one, stated.other])} stated={stated} change={change} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function StatedRow({ stated: { one, other, isRule, isSeparate, pairCount }, change }: { stated: Stated; change: ((alias: Alias) => void) | null }): ReactNode {
+  const [first, second] = [one, other].map(({ namespace, name }) => `dataset:${namespace}:${name}`) as [string, string];
+  return (
+    <li>
+      <span className={styles.node}>{nameIn(first)}</span>
+      <span className={styles.node}>{nameIn(second)}</span>
+      <span>{isRule ? NAMES.rule(pairCount) : isSeparate ? NAMES.separate : NAMES.same}</span>
+      <button type="button" className={controls.button} disabled={change === null} aria-label={NAMES.removeOf(one.name, other.name)} onClick={() => change?.({ one: first, other: second, isRule, isSeparate, isRemoved: true })}>
+        {NAMES.remove}
+      </button>
+    </li>
   );
 }
 
