@@ -21,6 +21,7 @@ from headwater.projection._records import (
     INPUT_FACETS,
     add_writer,
     job_record,
+    place,
     run_record,
     select,
     touch,
@@ -83,6 +84,8 @@ def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
         )
         for name in state.identity.set_manual(*pairs):
             state.changed_names.add(name, state.revision + 1)
+        for name in (one, other) if event.relation != "rule" else ():
+            place(state, name)  # no event of a producer may have it
         touch_users(state)
 
 

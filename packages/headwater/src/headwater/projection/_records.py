@@ -73,7 +73,7 @@ def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     if record is None or symlinks_of(item):
         for alias in (name, *symlinks_of(item)):
             _touch_changes(state, alias)
-            _place(state, alias)
+            place(state, alias)
     if record is None:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
@@ -87,7 +87,7 @@ def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     return name
 
 
-def _place(state: State, name: DatasetName) -> None:
+def place(state: State, name: DatasetName) -> None:
     """Record the folders of a new name; see headwater.graph.folders."""
     folders = list(folders_above(name))
     if folders and name not in state.files.get(folders[0], ()):
