@@ -75,7 +75,7 @@ def derivations_reading(state: State, name: DatasetName) -> set[JobRef]:
             files = state.files.get(spelled, ())
             found.update(file for file in files if not is_written(state, file))
     primaries = {state.identity.primary(dependent) for dependent in found} - {name}
-    return {derivation(primary) for primary in primaries}
+    return {derivation(primary) for primary in primaries if primary in state.identity}
 
 
 def connects_files(state: State, writer: JobRef, folder: DatasetName, reader: JobRef) -> bool:

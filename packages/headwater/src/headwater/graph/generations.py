@@ -111,9 +111,6 @@ class Generations(RunValues):
             for name in (spelled, state.identity.primary(spelled)):
                 self._using.pop(("reading", name), None)
                 self._using.pop(("writing", name), None)
-            for ref in folders.derivations_writing(state, name):
-                self._forget_history(ref)
-                self._jobs = None if self._jobs is None else self._jobs | {ref: None}
         self._present = None
         if moved:
             self._invalidate_families(self.families.recompute(moved))

@@ -84,7 +84,7 @@ def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
         )
         for name in state.identity.set_manual(*pairs):
             state.changed_names.add(name, state.revision + 1)
-        for name in (one, other) if event.relation != "rule" else ():
+        for name in (one, other) if event.relation == "same" else ():
             place(state, name)  # no event of a producer may have it
         touch_users(state)
 

@@ -81,6 +81,7 @@ def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     record.facets.put(item.facets, stamp)
     state.structure_changes += record.facets.packed(DbtExposures.KEY) != exposures
     state.has_tags = state.has_tags or "tags" in item.facets
+    _mark_placed(state, name)
     for alias in (name, *symlinks_of(item)):
         state.changed_names.add(alias, state.revision + 1)
         _update_namespace(state, alias.namespace, stamp)
@@ -97,16 +98,18 @@ def place(state: State, name: DatasetName) -> None:
 
 
 def _mark_placed(state: State, name: DatasetName) -> None:
-    """Record a change of the datasets that have a name as a folder or as a file."""
-    folders = [folder for folder in folders_above(name) if folder in state.identity]
-    for other in (*folders, *state.files.get(name, ())):
-        for changed in (name, other):
-            state.renamed.add(changed, state.revision + 1)
+    """Record a change of edges without a run if a dataset is in a folder or has files in it."""
+    state.structure_changes += any(
+        state.files.get(alias) or any(map(state.identity.__contains__, folders_above(alias)))
+        for alias in (state.identity.names(name) if state.files else ())
+    )
 
 
 def touch(state: State, run: Run) -> None:
     """Record the change of a run."""
     state.changed_runs.add(run.key, state.revision + 1)
+    for name in (*run.inputs, *run.outputs) if state.files else ():
+        _mark_placed(state, name)
 
 
 def touch_users(state: State) -> None:
