@@ -183,4 +183,7 @@ def test_other_files_are_refused_with_what_is_expected(
     assert "found no metadata change proposals" in empty.stderr
     assert "cannot be read" in harvest("datahub", str(tmp_path / "torn.json")).stderr
     assert "cannot be read" in harvest("datahub", str(tmp_path / "gone.json")).stderr
+    aspect = {"entityUrn": "urn:li:tag:a", "aspectName": "x", "aspect": {"value": "{"}}
+    (tmp_path / "value.json").write_text(json.dumps([aspect]))
+    assert "cannot be read" in harvest("datahub", str(tmp_path / "value.json")).stderr
     assert {other.returncode, missing.returncode, empty.returncode} == {2}

@@ -48,7 +48,7 @@ _Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class McpSettings:
-    """What a proxy was told about its session."""
+    """The settings of a proxy for its session."""
 
     agent: str | None
     """Name of the agent; None if the client's name is used."""

@@ -1,4 +1,4 @@
-"""Which rows of earlier writes a generation kept in its outputs.
+"""Determine the rows of earlier writes that a generation kept in its outputs.
 
 Without further reports, a write replaces its output. An Iceberg commit report shows whether rows
 were kept, and the facet `subset` which partitions a run wrote. Such a run replaces these partitions
@@ -52,7 +52,7 @@ class _Writes:
 
 
 class Kept(NamedTuple):
-    """What the outputs of a generation contain after its writes."""
+    """The earlier rows in the outputs of a generation."""
 
     unknown: frozenset[DatasetName]
     """The outputs that keep earlier rows, it is unknown which."""

@@ -1,4 +1,4 @@
-"""What a replay would change, computed without sending anything.
+"""Compute the changes that a replay would make, without sending anything.
 
 Of a headwater server: its edges of the replayed jobs, compared with those of this version and its
 rules. Of other backends: the events that they reject, the names, and the facts that are lost.

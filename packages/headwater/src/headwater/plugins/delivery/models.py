@@ -58,7 +58,7 @@ class ColumnPair(Answer):
 
 
 class GraphPreview(Answer):
-    """How a replay would change the edges of the replayed jobs at a headwater server.
+    """The changes of a replay to the edges of the replayed jobs at a headwater server.
 
     Edges and columns have the names of the log, also those of the server.
     """
@@ -94,7 +94,7 @@ class Lost(Answer):
 
 
 class BackendPreview(Answer):
-    """What a backend would receive from a replay."""
+    """The events of a replay, as a backend would receive them."""
 
     target: str
     events: int

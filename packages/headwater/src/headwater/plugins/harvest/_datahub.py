@@ -27,7 +27,6 @@ from openlineage.client.event_v2 import (
 )
 from openlineage.client.facet_v2 import job_type_job
 
-from headwater.collect.lines import Lines
 from headwater.events import JobRef
 from headwater.events.column_lineage import objects
 from headwater.events.facets import EXPOSURE
@@ -46,15 +45,14 @@ from headwater.plugins.harvest._datahub_file import (
     job_of,
     last_part,
 )
-from headwater.plugins.harvest._declared import Declared, dataset_event, job_event
-from headwater.plugins.harvest.events import run_id, to_json
+from headwater.plugins.harvest._declared import Declared, dataset_event, job_event, portions_of
+from headwater.plugins.harvest.events import run_id
 from headwater.plugins.harvest.harvester import Cursor, Portion
 from headwater.redaction import Redactor
 
 log = logging.getLogger(__name__)
 
 _PRODUCER = "https://github.com/datahub-project/datahub"
-_AT_ONCE = 500
 _PROD = "PROD"
 _KINDS = ("dataset", "dataJob", "dataFlow", "dataProcessInstance", "chart", "dashboard")
 _STATES = {"SUCCESS": "COMPLETE", "FAILURE": "FAIL", "SKIPPED": "ABORT"}
@@ -81,13 +79,8 @@ class DataHub:
         for path in self.paths:
             entities |= entities_of(path)
         changed = max(path.stat().st_mtime for path in self.paths)
-        lines = Lines(redactor)
-        for event in _Export(entities, self.namespaces, int(changed * 1000)).events():
-            lines.add(to_json(event), self.source)
-            if len(lines.entries) >= _AT_ONCE:
-                yield Portion(lines, {})
-                lines = Lines(redactor)
-        yield Portion(lines, {})
+        export = _Export(entities, self.namespaces, int(changed * 1000))
+        yield from portions_of(export.events(), self.source, redactor)
         self.namespaces.warn()
         types = Counter(urn.removeprefix("urn:li:").partition(":")[0] for urn in entities)
         if left := [f"{types[kind]} {kind}" for kind in sorted(types.keys() - set(_KINDS))]:

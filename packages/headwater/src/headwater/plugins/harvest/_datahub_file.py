@@ -58,21 +58,25 @@ def entities_of(path: Path) -> dict[str, Entity]:
     try:
         with open_unzipped(path) as file:
             records: Any = orjson.loads(file.read())
+        aspects = [
+            (record, aspect)
+            for record in objects(records if isinstance(records, list) else [records])
+            for aspect in _aspects(record)
+        ]
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     found: dict[str, Entity] = {}
-    for record in objects(records if isinstance(records, list) else [records]):
-        for urn, name, content, observed in _aspects(record):
-            entity = found.setdefault(urn, Entity(urn))
-            entity.observed = max(entity.observed, observed)
-            if record.get("changeType") == _PATCH:
-                _patch(entity.aspects.setdefault(name, {}), content)
-            elif not isinstance(content, dict):
-                continue
-            elif name == _EVENTS:
-                entity.run_events.append(content)
-            else:
-                entity.aspects[name] = content
+    for record, (urn, name, content, observed) in aspects:
+        entity = found.setdefault(urn, Entity(urn))
+        entity.observed = max(entity.observed, observed)
+        if record.get("changeType") == _PATCH:
+            _patch(entity.aspects.setdefault(name, {}), content)
+        elif not isinstance(content, dict):
+            continue
+        elif name == _EVENTS:
+            entity.run_events.append(content)
+        else:
+            entity.aspects[name] = content
     if not found:
         raise ConfigError(
             f"{path}: found no metadata change proposals, expected a file that `datahub ingest`"

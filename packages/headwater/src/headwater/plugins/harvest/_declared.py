@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 
 from openlineage.client.event_v2 import (
     DatasetEvent,
@@ -12,6 +13,7 @@ from openlineage.client.event_v2 import (
     Job,
     JobEvent,
     OutputDataset,
+    RunEvent,
     StaticDataset,
 )
 from openlineage.client.facet_v2 import (
@@ -28,9 +30,14 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.facet_v2 import column_lineage_dataset as lineage
 
+from headwater.collect.lines import Lines
 from headwater.events import JobRef
 from headwater.identity import DatasetName
-from headwater.plugins.harvest.events import schema
+from headwater.plugins.harvest.events import schema, to_json
+from headwater.plugins.harvest.harvester import Portion
+from headwater.redaction import Redactor
+
+_AT_ONCE = 500
 
 Sources = Mapping[DatasetName, Iterable[tuple[str, str]]]
 """The datasets that something depends on, each with pairs of a column and its source column."""
@@ -38,7 +45,7 @@ Sources = Mapping[DatasetName, Iterable[tuple[str, str]]]
 
 @dataclass(slots=True)
 class Declared:
-    """What a catalog says about a dataset or a job."""
+    """The description of a dataset or a job in a catalog."""
 
     description: str = ""
     owners: list[str] = field(default_factory=list)
@@ -48,6 +55,18 @@ class Declared:
     """The type and the description of each column."""
     kind: str = ""
     """The type of a dataset, such as VIEW."""
+
+
+def portions_of(
+    events: Iterable[DatasetEvent | JobEvent | RunEvent], source: str, redactor: Redactor
+) -> Iterator[Portion]:
+    """Yield events in portions without a cursor: an export is always read as a whole."""
+    waiting = iter(events)
+    while part := list(islice(waiting, _AT_ONCE)):
+        lines = Lines(redactor)
+        for event in part:
+            lines.add(to_json(event), source)
+        yield Portion(lines, {})
 
 
 def dataset_event(

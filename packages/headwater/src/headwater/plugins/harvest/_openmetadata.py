@@ -18,13 +18,11 @@ from pathlib import Path
 from openlineage.client.event_v2 import DatasetEvent, JobEvent
 from openlineage.client.facet_v2 import job_type_job
 
-from headwater.collect.lines import Lines
 from headwater.errors import ConfigError
 from headwater.events import JobRef
 from headwater.identity import DatasetName
 from headwater.plugins.harvest._catalog_names import Namespaces
-from headwater.plugins.harvest._declared import Declared, dataset_event, job_event
-from headwater.plugins.harvest.events import to_json
+from headwater.plugins.harvest._declared import Declared, dataset_event, job_event, portions_of
 from headwater.plugins.harvest.harvester import Cursor, Portion
 from headwater.redaction import Redactor
 from headwater.unzip import open_unzipped
@@ -33,7 +31,6 @@ _PRODUCER = "https://github.com/open-metadata/OpenMetadata"
 _REQUIRED = ("fromEntityFQN", "fromServiceName", "toEntityFQN", "toServiceName")
 _NO_DATABASE = "default."
 """OpenMetadata's database of platforms that only have schemas, such as MySQL."""
-_AT_ONCE = 500
 _PART = re.compile(r'"((?:[^"]|"")*)"|([^.]+)')
 _Row = dict[str, str]
 _Pairs = dict[DatasetName, set[tuple[str, str]]]
@@ -65,13 +62,8 @@ class OpenMetadata:
         """Yield the events of all files; equal edges of several exports are one. ConfigError."""
         rows = [row for path in self.paths for row in _rows(path)]
         at = datetime.fromtimestamp(max(path.stat().st_mtime for path in self.paths), UTC)
-        lines = Lines(redactor)
-        for event in _Export(rows, self.namespaces, at).events():
-            lines.add(to_json(event), self.source)
-            if len(lines.entries) >= _AT_ONCE:
-                yield Portion(lines, {})
-                lines = Lines(redactor)
-        yield Portion(lines, {})
+        export = _Export(rows, self.namespaces, at)
+        yield from portions_of(export.events(), self.source, redactor)
         self.namespaces.warn()
 
 
