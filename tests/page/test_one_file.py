@@ -78,6 +78,11 @@ def test_file_of_a_node_has_graph_columns_and_details(open_file: Open) -> None:
     expect(details(page).get_by_text("tpep_pickup_datetime").first).to_be_visible()
     page.reload()
     expect(details(page).get_by_text("tpep_pickup_datetime").first).to_be_visible()
+    details(page).get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Share").click()
+    with page.expect_download() as download:  # the policy of the file allows no request
+        page.get_by_role("menuitem", name="Picture").click()
+    assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
 def test_file_of_all_nodes_searches_and_lists_without_a_server(

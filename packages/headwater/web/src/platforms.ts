@@ -60,8 +60,3 @@ export function kindText(node: Described): string {
   const type = node.kind || "table";
   return name.toLowerCase() === type ? name : `${name} ${type}`;
 }
-
-/** Return the platform's icon as SVG elements. */
-export function markupOf({ icon }: Platform): string {
-  return icon.map(([tag, attributes]) => `<${tag} ${Object.entries(attributes).map(([name, value]) => `${name}="${value}"`).join(" ")}/>`).join("");
-}

@@ -62,6 +62,7 @@ export const TOOLBAR = {
     json: ["Data", "JSON"],
     about: "Files contain the shown graph. To export all lineage:",
     command: (program: string) => `${program} export`,
+    noDrawing: "The drawing could not be created. Reload the page and try again.",
     tooLarge: "This browser cannot create a PNG of this size. Save as SVG, or show fewer nodes.",
     caption: (level: string, time: string, nodes: number) => [`${level} level`, time, plural(nodes, "node"), "headwater"].join(" · "),
     times: (times: readonly string[]) => times.join(" to "),

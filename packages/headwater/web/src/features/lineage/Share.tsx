@@ -4,11 +4,9 @@ import { save } from "../../api/save";
 import { writeToClipboard } from "../../components/Copy";
 import { present } from "../../components/now";
 import { Menu, type Choice } from "../../components/Menu";
-import { COLOURS, pictureOf, scaleOf, type Pens, type Picture } from "../../graph/picture";
 import { isoTime } from "../../graph/timeline";
 import { formatView, type View } from "../../graph/view";
 import { commandLine, moment, shellQuoted } from "../../graph/words";
-import { markupOf, platformOf } from "../../platforms";
 import { csvOf, fileName, jsonOf, mermaidOf } from "../../graph/written";
 import type { Scene } from "./useScene";
 import { COMPONENTS } from "../../strings/components";
@@ -26,11 +24,17 @@ export function Share({ scene: { graph, shown, drawn, isOutdated }, view }: { sc
   }, [copied]);
   const now = new Date().toISOString();
   const name = fileName(view.node, view.at ?? now);
-  const picture = () => {
+  /** Save a picture of the whole graph; its code is loaded now, because few need it. */
+  const savePicture = async (kind: "png" | "svg") => {
+    const { drawGraph, pngOf } = await import("./picture/Picture");
     const title = view.node.slice(view.node.lastIndexOf(":") + 1);
     const when = [view.from, view.at ?? now].filter((at) => at !== null).map(moment);
-    const about = TEXTS.caption(view.level, TEXTS.times(when), drawn.nodes.length);
-    return pictureOf(drawn.nodes, drawn.edges, drawn.frames.map(({ box }) => box), title, about, pens());
+    const drawing = await drawGraph(drawn, title, TEXTS.caption(view.level, TEXTS.times(when), drawn.nodes.length));
+    save(`${name}.${kind}`, kind === "svg" ? new Blob([drawing.svg], { type: "image/svg+xml" }) : await pngOf(drawing));
+  };
+  const picture = (kind: "png" | "svg") => {
+    setTrouble("");
+    savePicture(kind).catch(() => setTrouble(kind === "png" ? TEXTS.tooLarge : TEXTS.noDrawing));
   };
   const copy = (text: string, message: string) =>
     void writeToClipboard(text).then(
@@ -38,13 +42,6 @@ export function Share({ scene: { graph, shown, drawn, isOutdated }, view }: { sc
       () => setTrouble(COMPONENTS.copy.failed),
     );
   const server = location.origin + BASE;
-  const png = () => {
-    setTrouble("");
-    pngOf(picture()).then(
-      (blob) => save(`${name}.png`, blob),
-      () => setTrouble(TEXTS.tooLarge),
-    );
-  };
   return (
     <>
       <Menu
@@ -55,8 +52,8 @@ export function Share({ scene: { graph, shown, drawn, isOutdated }, view }: { sc
         choices={[
           ...(ONE_FILE ? [] : [choiceOf(TEXTS.link, () => copy(location.href, TEXTS.linkCopied))]),
           ...(ONE_FILE || view.at !== null ? [] : [choiceOf(TEXTS.linkAtTime, () => copy(server + formatView({ ...view, at: isoTime(present()) }), TEXTS.linkCopied))]),
-          choiceOf(TEXTS.png, png),
-          choiceOf(TEXTS.svg, () => save(`${name}.svg`, new Blob([picture().svg], { type: "image/svg+xml" }))),
+          choiceOf(TEXTS.png, () => picture("png")),
+          choiceOf(TEXTS.svg, () => picture("svg")),
           choiceOf(TEXTS.csv, () => shown && save(`${name}.csv`, new Blob([csvOf(shown)], { type: "text/csv" }))),
           ...(ONE_FILE ? [] : [choiceOf(TEXTS.html, () => copy(commandLine(`headwater export ${shellQuoted(view.node)} --format html --output ${name}.html`, PROGRAM, server), TEXTS.commandCopied))]),
           choiceOf(TEXTS.mermaid, () => shown && save(`${name}.mmd`, new Blob([mermaidOf(shown)], { type: "text/plain" }))),
@@ -77,47 +74,4 @@ export function Share({ scene: { graph, shown, drawn, isOutdated }, view }: { sc
 
 function choiceOf([text, about]: readonly [string, string], act: () => void): Choice {
   return { text, about, act };
-}
-
-/** Return the current colours, icons and text measurements of the page. */
-function pens(): Pens {
-  const probe = document.createElement("i");
-  document.body.append(probe);
-  const colours = Object.fromEntries(
-    COLOURS.map((colour) => {
-      probe.style.color = `var(--${colour})`;
-      return [colour, getComputedStyle(probe).color];
-    }),
-  ) as Pens["colours"];
-  const iconOf: Pens["iconOf"] = (node) => {
-    const platform = platformOf(node);
-    document.body.append(probe);
-    probe.style.color = platform.colour;
-    const { color: colour } = getComputedStyle(probe);
-    probe.remove();
-    return { markup: markupOf(platform), colour, isFilled: platform.isFilled };
-  };
-  probe.remove();
-  const context = document.createElement("canvas").getContext("2d");
-  const measure: Pens["measure"] = (text, size, isBold) => {
-    if (!context) return text.length * size * 0.6;
-    context.font = `${isBold ? 600 : 400} ${size}px system-ui, sans-serif`;
-    return context.measureText(text).width;
-  };
-  return { colours, iconOf, measure };
-}
-
-async function pngOf(picture: Picture): Promise<Blob> {
-  const { svg, width, height } = picture;
-  const scale = scaleOf(picture);
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  await image.decode();
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
-  const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
-  if (!blob) throw new Error("the canvas is too large");
-  return blob;
 }
