@@ -37,7 +37,7 @@ from lakehouse.settings import REPOSITORY
 
 PICTURES = REPOSITORY / "docs" / "pictures"
 CAST = PICTURES / "demo.cast.xz"
-EVENTS = REPOSITORY / "packages" / "headwater" / "tests" / "pipeline.jsonl.xz"
+EVENTS = REPOSITORY / "packages" / "headwater" / "tests" / "support" / "pipeline.jsonl.xz"
 COLUMNS, LINES = 112, 34
 SIZE: ViewportSize = {"width": 1100, "height": 680}
 SCREENS, SCREEN_MS, LONG_MS = 14, 350, 2600

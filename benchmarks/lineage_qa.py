@@ -46,7 +46,7 @@ _LATER = 3_600
 """The questions are asked so many seconds after the newest event, or at the sample's present."""
 _FILES = {
     "sample": _PACKAGE / "src" / "headwater" / "server" / "sample.jsonl.gz",
-    "pipeline": _PACKAGE / "tests" / "pipeline.jsonl.xz",
+    "pipeline": _PACKAGE / "tests" / "support" / "pipeline.jsonl.xz",
     "databricks": _SHARED / "handmade/entropy-data+openlineage-visualizer/public__test-events.json",
     "metaflow": _SHARED / "this-stack" / "metaflow219-spike-ok2.jsonl",
 }

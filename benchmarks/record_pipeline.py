@@ -3,7 +3,7 @@
 The lessons' own events follow the recorded ones, so all recordings get the same day.
 
 Usage: python benchmarks/record_pipeline.py [FOLDER], after `./run demo --exit` in a new clone, or
-with its state folder. The recording replaces packages/headwater/tests/pipeline.jsonl.xz.
+with its state folder. The recording replaces packages/headwater/tests/support/pipeline.jsonl.xz.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from headwater.log import EventLog
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORDING = ROOT / "packages" / "headwater" / "tests" / "pipeline.jsonl.xz"
+RECORDING = ROOT / "packages" / "headwater" / "tests" / "support" / "pipeline.jsonl.xz"
 CLONE = "/data/reference"
 ORIGIN = "https://github.com/headwater-lineage/two-orchestrators-one-lineage"
 AIRFLOW = "http://localhost:9090"

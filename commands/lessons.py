@@ -14,7 +14,7 @@ from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY, Settings
 
 LESSONS = REPOSITORY / "docs" / "learn" / "lessons"
-RECORDED = REPOSITORY / "packages" / "headwater" / "tests" / "pipeline.jsonl.xz"
+RECORDED = REPOSITORY / "packages" / "headwater" / "tests" / "support" / "pipeline.jsonl.xz"
 """All events of one run of the pipeline, with two months of taxi rides."""
 
 

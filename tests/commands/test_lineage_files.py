@@ -18,7 +18,7 @@ from headwater.plugins.alerts.watch import Watch
 from headwater.plugins.trust.queries import check_answer
 from headwater.projection.live import Batch, Live
 from lakehouse.settings import REPOSITORY, load_settings
-from packages.headwater.tests.recording_backend import pipeline
+from packages.headwater.tests.support.recording_backend import pipeline
 
 CONTRACT = REPOSITORY / "contracts" / "pipeline.yaml"
 ALERTS = REPOSITORY / "alerts.yaml"

@@ -51,7 +51,7 @@ OLD_NAME = (
     *(f"packages/headwater/src/headwater/{name}.py" for name in ("old_name", "settings")),
     "packages/headwater-client/src/headwater_client/old_name.py",
     "packages/headwater/web/src/api/stored.ts",
-    "packages/headwater/tests/test_old_name.py",
+    "packages/headwater/tests/log/test_old_name.py",
     "tests/commands/test_repository_files.py",
     *("tests/docker/test_commands.py", "tests/lakehouse/test_setting_sources.py"),
 )

@@ -23,8 +23,8 @@ from commands.services import DAGS, TAXI_DAG, TRAIN_DAG, lineage_caught_up
 from lakehouse.forecasts import FORECAST
 from lakehouse.lineage_server import lineage_server
 from lakehouse.settings import REPOSITORY, Settings, load_settings
-from packages.headwater.tests.datahub_server import Store
-from packages.headwater.tests.sinks import Sink, serving
+from packages.headwater.tests.support.datahub_server import Store
+from packages.headwater.tests.support.sinks import Sink, serving
 from tests.conftest import SERIAL_GC, folder_of_many_files
 from tests.containers.engine import Engine, bring_images, private_engine, why_not
 from tests.infra.conftest import isolate, stand_in

@@ -24,7 +24,7 @@ from lakehouse.settings import REPOSITORY
 from tests.looking import Look, chromium, looking
 from tests.pipeline.conftest import free_ports
 
-_RECORDED = REPOSITORY / "packages" / "headwater" / "tests" / "pipeline.jsonl.xz"
+_RECORDED = REPOSITORY / "packages" / "headwater" / "tests" / "support" / "pipeline.jsonl.xz"
 
 
 class Lineage:

@@ -33,7 +33,7 @@ from lakehouse.names import Table
 from lakehouse.provenance import PUBLIC_KEY
 from lakehouse.settings import REPOSITORY
 from lakehouse.sources import YELLOW
-from packages.headwater.tests.datahub_server import endpoint_error
+from packages.headwater.tests.support.datahub_server import endpoint_error
 from spark_jobs.lineage import PRODUCER
 from tests.conftest import card_of
 from tests.pipeline.conftest import FLOW, TAXI_DAG, TRAIN_DAG, Json, Pipeline, snapshots

@@ -23,7 +23,7 @@ from lakehouse.ingest import Partition, land
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER, YELLOW
-from packages.headwater.tests.datahub_server import endpoint_error
+from packages.headwater.tests.support.datahub_server import endpoint_error
 from spark_jobs import ingest, taxi, weather
 from spark_jobs.lineage import PRODUCER
 from spark_jobs.tables import contents, replace_partition

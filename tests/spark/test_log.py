@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from lakehouse.settings import REPOSITORY, Settings
-from packages.headwater.tests.sinks import Said, Sink, serving
+from packages.headwater.tests.support.sinks import Said, Sink, serving
 
 pytestmark = pytest.mark.spark
 

@@ -16,7 +16,7 @@ from headwater_aws.payloads import Record
 from headwater_aws.receiver import Receiver
 from headwater_aws.worker import Queue, Worker
 from infra.proxy_local.datazone import DataZoneServer
-from packages.headwater.tests.recordings import recordings
+from packages.headwater.tests.support.recordings import recordings
 
 pytestmark = pytest.mark.replay
 

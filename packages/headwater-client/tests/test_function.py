@@ -14,7 +14,7 @@ import pytest
 
 from headwater.log import entry_of
 from headwater_client import lineage
-from packages.headwater.tests.datahub_server import endpoint_error
+from packages.headwater.tests.support.datahub_server import endpoint_error
 
 _PARENT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
 _HEAVY = ("openlineage", "pydantic", "sqlalchemy", "httpx", "typer", "rich")

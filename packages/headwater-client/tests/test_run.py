@@ -21,8 +21,8 @@ from headwater_client._declared import Declared, read_declared
 from headwater_client.errors import ConfigError
 from headwater_client.git import git_location
 from headwater_client.parents import RunRef, parents
-from packages.headwater.tests.datahub_server import endpoint_error
-from packages.headwater.tests.event_schemas import event_validator
+from packages.headwater.tests.support.datahub_server import endpoint_error
+from packages.headwater.tests.support.event_schemas import event_validator
 
 pytestmark = pytest.mark.server
 

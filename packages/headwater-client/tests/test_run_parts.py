@@ -25,8 +25,8 @@ from headwater_client.events import ReportedRun
 from headwater_client.git import git_location
 from headwater_client.masking import mask_facets
 from headwater_client.parents import RunRef, child_environment, parents
-from packages.headwater.tests.event_schemas import event_validator
-from packages.headwater.tests.sinks import Sink, serving
+from packages.headwater.tests.support.event_schemas import event_validator
+from packages.headwater.tests.support.sinks import Sink, serving
 
 _IDS = st.uuids().map(str)
 _TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)

@@ -28,9 +28,8 @@ from headwater.cli import main
 from headwater.log import Entry, EventLog, entry_of
 from headwater.projection import State, project
 from headwater.projection.live import Live
-
-from .recordings import recordings
-from .servers import Server
+from packages.headwater.tests.support.recordings import recordings
+from packages.headwater.tests.support.servers import Server
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared"
 _DAY = "2025-11-21T"

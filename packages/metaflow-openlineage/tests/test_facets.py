@@ -17,7 +17,7 @@ from metaflow_openlineage import Dataset
 from metaflow_openlineage import _facets as facets
 from metaflow_openlineage._dataset import MAX_VERSIONS, fields_of, merge
 from metaflow_openlineage._names import PRODUCER
-from packages.headwater.tests.recordings import recordings
+from packages.headwater.tests.support.recordings import recordings
 
 # Metaflow's own import of a moved module; it depends on which packages are installed.
 pytestmark = pytest.mark.filterwarnings("ignore:The _yaml extension module")

@@ -1,0 +1,210 @@
+"""States and rows that are updated after each event equal those of a new projection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater import deadline
+from headwater.errors import DeadlineError
+from headwater.events import Logged, parse_time, to_micros
+from headwater.filter_values import determine_values
+from headwater.graph.nodes import Node
+from headwater.health.rules import found_state
+from headwater.health.states import node_states
+from headwater.log import Entry, entry_of
+from headwater.nodes.listed import choose_rows, rows_of
+from headwater.nodes.rows import place_by_activity, place_by_name
+from headwater.projection import State, project
+from headwater.projection._apply import apply
+from packages.headwater.tests.support.entry_strategies import some_entries
+from packages.headwater.tests.support.graphs import DAG, TASK
+from packages.headwater.tests.truth.test_consistency import RUNS, events_of
+
+_MOST_CHECKS = 25  # of a deadline, fewer than a list of 20 datasets needs
+_HOUR = 3_600_000_000  # microseconds
+_DAY = 24 * _HOUR
+_FIRST = to_micros(parse_time("2025-11-21T00:00:00Z"))
+_HOURS = st.lists(st.sampled_from((0, 0, 0, 1, 7, 30)), min_size=60, max_size=60)
+"""The hours that pass after each event."""
+
+
+def _at(state: State, now: int) -> State:
+    state.now, state.stale_before = now, now - _DAY
+    return state
+
+
+def _nodes(state: State) -> list[Node]:
+    return [*map(Node.of_job, state.jobs), *map(Node.of_dataset, set(state.identity))]
+
+
+def _check(state: State, oracle: State, *, is_read: bool) -> None:
+    """Compare all states and rows with those that a new projection determines.
+
+    Some are requested one by one before, so that an update does not find them all computed.
+    """
+    if not is_read:
+        return
+    states = node_states(state)
+    expected = {node: found_state(oracle, node) for node in _nodes(oracle)}
+    assert {node: states.of(node) for node in _nodes(state)} == expected
+    for type_ in ("job", "dataset"):
+        nodes = [node for node in expected if node.type == type_]
+        rows, facets = choose_rows(state, type_, None, {})
+        assert dict(rows) == {node: place_by_activity(oracle, node) for node in nodes}
+        assert all(place[-4:] == place_by_name(oracle, node) for node, place in rows)
+        for node in nodes:
+            values = {**determine_values(oracle, node), "state": (expected[node].state,)}
+            assert rows_of(state).of(node).values == values
+        counts = {item["value"]: item["count"] for item in facets["state"]}
+        assert sum(counts.values()) == len(nodes)
+        for value, count in counts.items():
+            assert len(choose_rows(state, type_, None, {"state": value})[0]) == count
+
+
+def _follow(events: list[Logged], hours: list[int], start: int, *, every: int = 1) -> None:
+    """Apply events one by one while the time passes, and compare after each."""
+    state, now = State(), start
+    for number, event in enumerate(events):
+        apply(state, event)
+        now += hours[number % len(hours)] * _HOUR
+        oracle = _at(project(events[: number + 1]), now)
+        is_read = number % every == 0 or number == len(events) - 1
+        _check(_at(state, now), oracle, is_read=is_read)
+
+
+def _logged(bodies: list[dict[str, Any]]) -> list[Logged]:
+    return [entry_of(orjson.dumps(body)).event for body in bodies]
+
+
+@settings(max_examples=100)
+@given(runs=RUNS, hours=_HOURS, order=st.randoms(use_true_random=False), every=st.integers(1, 3))
+def test_states_and_rows_follow_runs_of_every_kind(
+    runs: list[dict[str, Any]], hours: list[int], order: Any, every: int, build: Any
+) -> None:
+    events = _logged(events_of(build, runs))
+    order.shuffle(events)
+    _follow(events, hours, _FIRST + 8 * _HOUR, every=every)
+
+
+@settings(max_examples=100)
+@given(entries=some_entries(), hours=_HOURS)
+def test_states_and_rows_follow_events_with_aliases_and_late_parents(
+    entries: list[Entry], hours: list[int]
+) -> None:
+    _follow([entry.event for entry in entries], hours, _FIRST + 8 * _HOUR)
+
+
+_MODELS = {"orders": "file|/in", "daily": "db|orders", "report": "db|daily"}
+_DAY_OF = st.fixed_dictionaries(
+    {
+        "failed": st.sampled_from((None, None, None, "orders", "daily")),
+        "skipped": st.sets(st.sampled_from(tuple(_MODELS)), max_size=2),
+        "check": st.sampled_from((None, None, True, False)),
+        "owner": st.sampled_from((None, None, "growth", "finance")),
+        "adhoc": st.sampled_from((False, False, False, True)),
+        "extra": st.sampled_from((None, None, "DROP", "TRUNCATE", "open", "consumer", "writer")),
+        "is_ended": st.sampled_from((True, True, True, False)),
+        "later": st.sampled_from((0, 0, 0, 20, 50)),
+    }
+)
+
+
+def _day(build: Any, day: int, about: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a scheduled run of a pipeline of three models, and other runs of the day."""
+    run, nominal = f"shop-{day}", {"nominalStartTime": f"2025-11-{day:02}T06:00:00Z"}
+    about_dag = {"kind": DAG, "facets": {"nominalTime": nominal}}
+    found = [build.run("START", run, "shop", "06:00:00", **about_dag)]
+    for model, reads in _MODELS.items():
+        if model in about["skipped"]:
+            continue
+        body = build.run(
+            "FAIL" if model == about["failed"] else "COMPLETE", f"{run}-{model}", f"shop.{model}",
+            "06:10:00", parent=(run, "shop"), kind=TASK, reads=(reads,), writes=(f"db|{model}",),
+        )  # fmt: skip
+        if about["owner"]:
+            owners = [{"name": about["owner"], "type": "team"}]
+            body["job"]["facets"]["ownership"] = {"owners": owners}
+        if about["adhoc"]:
+            body["job"]["facets"]["tags"] = {"tags": [{"key": "ad-hoc", "value": "true"}]}
+        found.append(body)
+    if about["check"] is not None:
+        check = {"assertion": "not_null", "success": about["check"], "column": "id"}
+        body = build.run("COMPLETE", f"t{day}", "shop.test", "06:20:00", kind=TASK,
+                         parent=(run, "shop"), reads=("db|orders",))  # fmt: skip
+        body["inputs"][0]["inputFacets"] = {"dataQualityAssertions": {"assertions": [check]}}
+        found.append(body)
+    if about["extra"]:
+        found.append(_extra(build, day, about["extra"]))
+    if about["is_ended"]:
+        end = "FAIL" if about["failed"] else "COMPLETE"
+        found.append(build.run(end, run, "shop", "06:30:00", **about_dag))
+    return [body | {"eventTime": f"2025-11-{day:02}T{body['eventTime'][11:]}"} for body in found]
+
+
+def _extra(build: Any, day: int, kind: str) -> dict[str, Any]:
+    """Return the event of another job: it drops, reads, writes, or is still running."""
+    if kind == "consumer":
+        return dict(build.run("COMPLETE", f"c{day}", "consumer", "07:00:00",
+                              reads=("db|report",), writes=("db|dashboard",)))  # fmt: skip
+    type_ = "RUNNING" if kind == "open" else "COMPLETE"
+    body: dict[str, Any] = build.run(type_, f"x{day}", "other", "07:00:00",
+                                     reads=("db|orders",), writes=("db|daily",))  # fmt: skip
+    if kind in ("DROP", "TRUNCATE"):
+        body["inputs"] = []
+        body["outputs"][0]["facets"]["lifecycleStateChange"] = {"lifecycleStateChange": kind}
+    return body
+
+
+@settings(max_examples=100)
+@given(days=st.lists(_DAY_OF, min_size=3, max_size=8), every=st.integers(1, 4))
+def test_states_and_rows_follow_a_schedule_with_failures_and_lateness(
+    days: list[dict[str, Any]], every: int, build: Any
+) -> None:
+    state, events, number = State(), list[Logged](), 0
+    for day, about in enumerate(days, 1):
+        now = _FIRST + (day - 21) * _DAY + 8 * _HOUR
+        for event in _logged(_day(build, day, about)):
+            apply(state, event)
+            events.append(event)
+            number += 1
+            oracle = _at(project(events), now)
+            _check(_at(state, now), oracle, is_read=number % every == 0)
+        for hours in (about["later"], 0):
+            later = now + hours * _HOUR  # without an event
+            _check(_at(state, later), _at(project(events), later), is_read=hours > 0)
+
+
+def test_an_interrupted_list_continues_with_the_next_query(
+    monkeypatch: pytest.MonkeyPatch, build: Any
+) -> None:
+    runs = [
+        build.run("COMPLETE", f"r{number}", f"j{number}", "08:00:00", writes=(f"db|t{number}",))
+        for number in range(20)
+    ]
+    state = _at(build.state(*runs), _FIRST + 9 * _HOUR)
+    choose_rows(state, "job", None, {})
+    checks, interruptions = 0, 0
+
+    def check() -> None:
+        nonlocal checks
+        checks += 1
+        if checks == _MOST_CHECKS:
+            raise DeadlineError("too long")
+
+    monkeypatch.setattr(deadline, "check", check)
+    while True:
+        checks = 0
+        try:
+            found, _ = choose_rows(state, "dataset", None, {})
+        except DeadlineError:
+            interruptions += 1
+            assert interruptions < len(runs)
+        else:
+            break
+    assert interruptions > 0
+    assert len(found) == len(runs)

@@ -1,0 +1,162 @@
+"""Every query checks its deadline, and leaves no partial results when it is stopped."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.testclient import TestClient
+
+from headwater import deadline
+from headwater.errors import DeadlineError
+from headwater.identity import DatasetName
+from headwater.log import EventLog
+from headwater.plugins.aliases._entry import make_alias
+from headwater.projection import State, project
+from headwater.projection.live import Batch, Live
+from headwater.query.registry import Times, load_queries
+from headwater.server._options import ServerOptions
+from headwater.server.app import make_app
+from packages.headwater.tests.health.test_health import at
+
+pytestmark = pytest.mark.replay
+
+_COUNT = 40
+_NODE = {"node": "dataset:db:d0"}
+_ASKED: dict[str, list[dict[str, Any]]] = {
+    "graph": [{"node": f"dataset:db:d{_COUNT}", "up": 100, "columns": True}],
+    "node": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
+    "tree": [{"node": f"dataset:db:d{_COUNT}", "control": True}, {**_NODE, "direction": "down"}],
+    "columns": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
+    "column": [{"node": f"dataset:db:d{_COUNT}", "field": "x"}],
+    "impact": [_NODE, {**_NODE, "field": "x"}],
+    "path": [
+        {"from_": "d0", "to": f"d{_COUNT}"},
+        {"from_": "d0", "to": f"d{_COUNT}", "control": True},
+    ],
+    "provenance": [{"node": f"dataset:db:d{_COUNT}"}],
+    "provenance/statement": [{"node": f"dataset:db:d{_COUNT}"}],
+    "history": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
+    "drift": [{}, {"node": "dataset:db:hub"}],
+    "timeline": [{"node": f"dataset:db:d{_COUNT}", "up": 100}, {"node": "dataset:db:hub"}],
+    "tags": [{}, {"node": f"dataset:db:d{_COUNT}"}],
+    "tagged": [{"tag": "pii"}],
+    "unused": [{}, {"days": 1}],
+    "edges": [{}, {"level": "pipeline"}, {"kind": "control"}],
+    "nodes": [{}],
+    "diff": [{}],
+    "runs": [{}, {"job": "often"}, {"effective": "task"}, {"own_id": "dag_41"}, {"facets": True}],
+    "datasets": [{}, {"sort": "written"}],
+    "jobs": [{}, {"sort": "started"}],
+    "groups": [{}, {"by": "tag"}],
+    "runtree": [{"run": "top"}, {"run": "dag_41"}],
+    "search": [{"text": "d1"}, {"text": "dd11"}, {"text": "d1", "facets": True}],
+    "newest": [{}],
+    "aliases": [{}],
+    "aliases/suggested": [{}],
+    "export": [{}],
+    "health": [{}],
+    "findings": [{}],
+    "problems": [{}],
+    "pipelines": [{}],
+    "map": [{}, {"by": "owner"}],
+    "freshness/datasets": [{}],
+    "completeness/pipelines": [{}],
+    "freshness": [{}],
+    "lateness": [{"node": f"dataset:db:d{_COUNT}"}, {"node": "job:demo:often"}],
+    "completeness": [{}],
+    "gate": [{"dataset": [f"d{_COUNT}"]}],
+    "check": [{}],
+    "version": [{"version": "d1@r0"}],
+    "taints": [{}, {"node": f"dataset:db:d{_COUNT}"}],
+    "incident": [{"subject": "d1@r0"}, {"subject": "r0"}],
+    "why": [{"from_": "dataset:db:hub", "to": "job:demo:often"}],
+}
+_EACH = [(name, asked) for name, all_ in _ASKED.items() for asked in all_]
+
+
+def _events(build: Any) -> list[Any]:
+    """Return a chain of datasets, a job with many runs on one, and a run above them."""
+    named = {"tags": {"tags": [{"key": "run_id", "value": "dag_41"}]}}
+    events = [build.run("COMPLETE", "top", "top", "07:00:00", kind="AIRFLOW/DAG", facets=named)]
+    for n in range(_COUNT):
+        event = build.run(
+            "COMPLETE", f"r{n}", f"j{n}", f"08:00:{n:02}", parent=("top", "top"),
+            kind="AIRFLOW/TASK", reads=(f"db|d{n}",),
+        )  # fmt: skip
+        columns = {"x": {"inputFields": [{"namespace": "db", "name": f"d{n}", "field": "x"}]}}
+        tags = {"tags": [{"key": "pii", "value": "true", "field": "x"}]}
+        dataset = build.dataset(f"db|d{n + 1}", columnLineage={"fields": columns}, tags=tags)
+        event["outputs"] = [dataset]
+        after = {"job": {"namespace": "demo", "name": "top"}, "run": {"runId": "top"}}
+        event["run"]["facets"]["jobDependencies"] = {"upstream": [after]}
+        often = build.run("FAIL", f"o{n}", "often", f"09:{n:02}:00")
+        fields = [{"name": f"f{n}", "type": "int"}]
+        often["outputs"] = [build.dataset("db|hub", schema={"fields": fields})]
+        events += [event, often]
+    return events
+
+
+def _state(build: Any) -> State:
+    """Return the state of the events, with as many aliases."""
+    names = [DatasetName("db", f"d{number}") for number in range(_COUNT)]
+    joined = [make_alias(n, n._replace(name=f"{n.name}_"), 1) for n in names]
+    state = project(
+        [build.entry(body).event for body in _events(build)] + [item.event for item in joined]
+    )
+    return at(state, "2025-11-23T00:00:00Z")
+
+
+def _answer(state: State, build: Any, name: str, asked: dict[str, Any]) -> bytes:
+    query = load_queries()[name]
+    states = [build.state(), state] if query.times is Times.BETWEEN else [state]
+    return orjson.dumps(query.answer(*states, **asked), default=list)
+
+
+@pytest.mark.parametrize(("name", "asked"), _EACH)
+@pytest.mark.parametrize("ticks", [_COUNT // 2, _COUNT - 5])
+def test_query_stops_at_the_deadline_and_can_be_repeated(
+    name: str, asked: dict[str, Any], ticks: int, build: Any
+) -> None:
+    state = _state(build)
+    looks = iter(range(1_000_000))
+
+    def hasty() -> None:
+        deadline.start(ticks, lambda: next(looks))  # each reading of the clock adds a second
+        _answer(state, build, name, asked)
+
+    with pytest.raises(DeadlineError, match=f"longer than {ticks} s"):
+        copy_context().run(hasty)
+    assert _answer(state, build, name, asked) == _answer(_state(build), build, name, asked)
+
+
+_MARQUEZ = (
+    *(f"stats/{what}?period=DAY" for what in ("lineage-events", "jobs", "datasets", "sources")),
+    *("search?q=d", "sources", "tags", "lineage?nodeId=dataset:db:d20"),
+    f"column-lineage?nodeId=dataset:db:d{_COUNT}&depth=100",
+    f"runlineage/upstream?runId=r{_COUNT - 1}&depth=100",
+)
+
+
+@pytest.mark.parametrize("path", _MARQUEZ)
+def test_marquez_queries_stop_at_the_deadline_with_a_400(
+    path: str, build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    live = Live(EventLog(str(tmp_path / "log.db")))
+    live.ingest(Batch([build.entry(body) for body in _events(build)]))
+    looks = iter(range(1_000_000))
+    with TestClient(make_app(live, ServerOptions(longest_query=_COUNT // 2))) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(looks)))
+            stopped = client.get(f"/api/v1/{path}")
+        assert (stopped.status_code, "longer than 20 s" in stopped.text) == (400, True)
+        assert client.get(f"/api/v1/{path}").status_code == 200
+    live.log.close()
+
+
+def test_every_query_is_covered_by_the_deadline_test() -> None:
+    assert _ASKED.keys() == load_queries().keys()

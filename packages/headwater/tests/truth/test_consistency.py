@@ -1,0 +1,674 @@
+"""All answers about one store agree: impact, tree, path, columns, provenance, gates, the past."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from headwater.datasets.writes import writes_of, written_by
+from headwater.events import JobRef, parse_time, to_micros
+from headwater.graph.current import generations_of, graph_of, latest_of, whole_graph_of
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, node_id
+from headwater.health.blocked import blockers_of
+from headwater.health.recovery import is_recovered
+from headwater.health.states import health_of
+from headwater.identity import DatasetName
+from headwater.lineage.queries import columns_answer, edges_answer, tree_answer
+from headwater.log import EventLog
+from headwater.lookup import find_dataset
+from headwater.plugins.agents._reply import Context, undelimited
+from headwater.plugins.agents.tools import call as call_tool
+from headwater.plugins.evidence.queries import why_answer
+from headwater.plugins.impact.queries import impact_answer, path_answer
+from headwater.plugins.incidents._clean import clean_datasets
+from headwater.plugins.incidents._named import Version, version_of
+from headwater.plugins.incidents._readers import readers_of
+from headwater.plugins.incidents._taints import taint_entry
+from headwater.plugins.incidents._version import spread_of, version_answer
+from headwater.plugins.marquez._graphs import get_lineage
+from headwater.plugins.provenance.queries import provenance_answer
+from headwater.plugins.trust.gate import gate_answer
+from headwater.projection import State, apply
+from headwater.projection.live import Batch, Live
+from headwater.projection.past import Moment
+from headwater.query.registry import load_queries
+from headwater.redaction import DEFAULT
+from headwater.runs.failures import was_repeated
+from packages.headwater.tests.support.entry_strategies import canonical
+
+_NAMES = ("db|a", "db|b", "db|c", "db|d", "s3://b|a", "s3://b|a/p", "s3://b|a/q")
+_SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
+_KINDS = (
+    "plain", "columns", "explicit", "keeps rows", "version", "STREAMING", "DROP", "TRUNCATE",
+    "RENAME", "CREATE", "OVERWRITE", "SQL drop", "SQL alter", "alias", "exposure", "coarse",
+    "text", "view", "part", "commits part",
+)  # fmt: skip
+_RUN = st.fixed_dictionaries(
+    {
+        "job": st.sampled_from("pqrs"),
+        "parent": st.sampled_from((None, None, "d0", "d1")),
+        "start": st.integers(0, 9),
+        "hours": st.integers(0, 4),
+        "end": st.sampled_from(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", None)),
+        "reads": _SETS,
+        "writes": _SETS,
+        "kind": st.sampled_from(_KINDS),
+    }
+)
+RUNS = st.lists(_RUN, min_size=1, max_size=9)
+
+
+def events_of(build: Any, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the events of runs: START without and the end with inputs and outputs."""
+    found = []
+    for number, run in enumerate(runs):
+        parent = (run["parent"], f"dag_{run['parent']}") if run["parent"] else None
+        about = {"parent": parent, "reads": tuple(run["reads"]), "writes": tuple(run["writes"])}
+        name = f"r{number}"
+        end = run["end"] or "RUNNING"
+        time = f"{run['start'] + run['hours']:02}:00:{number:02}"
+        body = build.run(end, name, run["job"], time, **about)
+        _ADD.get(run["kind"], _nothing)(body, run["kind"])
+        start = build.run("START", name, run["job"], f"{run['start']:02}:00:00", parent=parent)
+        start["job"]["facets"] = body["job"]["facets"]
+        found += [start, body]
+    return found
+
+
+def _plain(runs: list[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
+    """Return runs in which plain ones replace those of some kinds."""
+    return [{**run, "kind": "plain"} if run["kind"] in kinds else run for run in runs]
+
+
+def _without_files(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return runs that use no files of folders."""
+    sides = ("reads", "writes")
+    return [
+        run | {side: [name for name in run[side] if "/" not in name[5:]] for side in sides}
+        for run in runs
+    ]
+
+
+def _nothing(_body: dict[str, Any], _kind: str) -> None:
+    """Leave an event as it is."""
+
+
+def _add_columns(body: dict[str, Any], _kind: str) -> None:
+    made_of = [
+        {"namespace": item["namespace"], "name": item["name"], "field": "x"}
+        for item in body["inputs"]
+    ]
+    for item in body["outputs"]:
+        item["facets"]["columnLineage"] = {"fields": {"x": {"inputFields": made_of}}}
+
+
+def _add_explicit(body: dict[str, Any], _kind: str) -> None:
+    inputs = [
+        {"type": "DATASET", "namespace": i["namespace"], "name": i["name"]} for i in body["inputs"]
+    ]
+    entries = [
+        {
+            "type": "DATASET",
+            "namespace": item["namespace"],
+            "name": item["name"],
+            "inputs": inputs[:1],
+        }
+        for item in body["outputs"]
+    ]
+    body["job"]["facets"]["lineage"] = {"entries": entries}
+
+
+def _add_coarse(body: dict[str, Any], kind: str) -> None:
+    """State the source of the first output, and that the other outputs have unknown sources."""
+    _add_explicit(body, kind)
+    entries = body["job"]["facets"]["lineage"]["entries"]
+    for item, entry in zip(body["outputs"][1:], entries[1:], strict=True):
+        item["facets"]["headwater_coarseLineage"] = {"isCoarse": True}
+        entry["inputs"] = [{"type": "DATASET", **_named(other)} for other in body["inputs"]]
+
+
+def _named(item: dict[str, Any]) -> dict[str, Any]:
+    return {"namespace": item["namespace"], "name": item["name"]}
+
+
+def _add_text(body: dict[str, Any], _kind: str) -> None:
+    """Name one input and one output in a SQL text."""
+    for source, target in zip(body["inputs"][:1], body["outputs"][:1], strict=False):
+        text = f"insert into {target['name']} (x) select x from {source['name']}"
+        body["job"]["facets"]["sql"] = {"query": text}
+
+
+def _add_view(body: dict[str, Any], _kind: str) -> None:
+    for item in body["outputs"]:
+        item["facets"]["datasetType"] = {"datasetType": "VIEW"}
+
+
+def _add_rows(body: dict[str, Any], _kind: str) -> None:
+    for item in body["outputs"]:
+        metrics = {"addedRecords": 1, "totalRecords": 2}
+        item["outputFacets"] = {"icebergCommitReport": {"commitMetrics": metrics}}
+
+
+def _add_part(body: dict[str, Any], kind: str) -> None:
+    """Replace one partition; with a commit report, as an overwrite."""
+    if kind == "commits part":
+        _add_rows(body, kind)
+        _add_change(body, "OVERWRITE")
+    part = body["run"]["runId"][-1] if kind == "commits part" else "0"
+    partitions = [{"identifier": str(int(part) % 2), "dimensions": {}}]
+    for item in body["outputs"]:
+        condition = {"type": "partition", "partitions": partitions}
+        item.setdefault("outputFacets", {})["subset"] = {"outputCondition": condition}
+
+
+def _add_version(body: dict[str, Any], _kind: str) -> None:
+    for item in (*body["inputs"], *body["outputs"]):
+        item["facets"]["version"] = {"datasetVersion": str(len(body["inputs"]))}
+
+
+def _add_stream(body: dict[str, Any], kind: str) -> None:
+    body["job"]["facets"]["jobType"] = {"processingType": kind, "integration": "FLINK"}
+
+
+def _add_change(body: dict[str, Any], kind: str) -> None:
+    for item in body["outputs"]:
+        change = {
+            "lifecycleStateChange": kind,
+            "previousIdentifier": {"namespace": "db", "name": "d"},
+        }
+        item["facets"]["lifecycleStateChange"] = change
+
+
+def _leave_only_text(body: dict[str, Any], kind: str) -> None:
+    """Name the table that a run drops or renames only in its SQL text."""
+    name = next((item["name"] for item in body["outputs"] if item["namespace"] == "db"), "c")
+    text = f"drop table {name}" if kind == "SQL drop" else f"alter table d rename to {name}"
+    body["job"]["facets"]["sql"] = {"query": text}
+    body["inputs"] = body["outputs"] = []
+
+
+def _add_exposure(body: dict[str, Any], _kind: str) -> None:
+    for item in body["outputs"]:
+        exposures = [{"unique_id": f"exposure of {body['run']['runId']}"}]
+        item["facets"]["dbt_exposures"] = {"exposures": exposures}
+
+
+def _add_alias(body: dict[str, Any], _kind: str) -> None:
+    table = {"namespace": "db", "name": "a", "type": "TABLE"}
+    for item in (*body["inputs"], *body["outputs"]):
+        if item["namespace"] == "s3://b":
+            item["facets"]["symlinks"] = {"identifiers": [table]}
+
+
+_ADD = {
+    "columns": _add_columns,
+    "explicit": _add_explicit,
+    "keeps rows": _add_rows,
+    "part": _add_part,
+    "commits part": _add_part,
+    "version": _add_version,
+    "STREAMING": _add_stream,
+    **dict.fromkeys(("DROP", "TRUNCATE", "RENAME", "CREATE", "OVERWRITE"), _add_change),
+    **dict.fromkeys(("SQL drop", "SQL alter"), _leave_only_text),
+    "alias": _add_alias,
+    "exposure": _add_exposure,
+    "coarse": _add_coarse,
+    "text": _add_text,
+    "view": _add_view,
+}
+
+
+def _datasets(state: State) -> list[str]:
+    return sorted(node_id(Node.of_dataset(name)) for name in set(state.identity))
+
+
+def _ids(tree: Any) -> Iterator[str]:
+    for child in tree["children"]:
+        yield child["id"]
+        yield from _ids(child)
+
+
+def _above(state: State, node: str, level: str) -> set[str]:
+    return set(_ids(tree_answer(state, node, "up", level=level)["up"])) - {node}
+
+
+def _affected(state: State, node: str, level: str) -> set[str]:
+    return {item["id"] for item in impact_answer(state, node, level=level)["affected"]} - {node}
+
+
+@settings(max_examples=150)
+@given(runs=RUNS)
+def test_impact_and_tree_are_inverse(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    for level in ("task", "query"):
+        names = _datasets(state)
+        above = {name: _above(state, name, level) for name in names}
+        below = {name: _affected(state, name, level) for name in names}
+        forward = {(x, y) for y in names for x in above[y] if x in below}
+        backward = {(x, y) for x in names for y in below[x] if y in above}
+        assert forward == backward, level
+        jobs = {node for found in below.values() for node in found if node.startswith("job:")}
+        for job in jobs:
+            assert {x for x in names if job in below[x]} == _above(state, job, level) & set(names)
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_pipeline_impact_contains_the_datasets_of_the_tree(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    """The tree omits datasets that one pipeline both writes and reads, and the files in them."""
+    state = build.state(*events_of(build, _without_files(runs)))
+    graph = whole_graph_of(state, Level.PIPELINE)
+
+    def is_inner(node: str) -> bool:
+        name = find_dataset(state, node).dataset_name
+        return not graph.writers_of(name).isdisjoint(graph.readers_of(name))
+
+    names = _datasets(state)
+    above = {name: _above(state, name, "pipeline") for name in names}
+    below = {name: _affected(state, name, "pipeline") for name in names}
+    forward = {(x, y) for y in names for x in above[y] if x in below}
+    backward = {(x, y) for x in names for y in below[x] if y in above}
+    assert forward <= backward
+    assert not [pair for pair in backward - forward if not any(map(is_inner, pair))]
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_tree_columns_edges_and_why_agree_on_evidence(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    rows = edges_answer(state, "task", limit=1_000)["items"]
+    for row in rows:
+        job, name = (_node("job", row["job"]), _id(row["dataset"]))
+        found = why_answer(state, job, name)
+        assert (found["source"] == job) is (row["direction"] == "writes") or _is_both(rows, row)
+    for name in _datasets(state):
+        for child in tree_answer(state, name)["up"]["children"]:
+            if child["type"] == "job":
+                assert "writes" in {
+                    row["direction"] for row in rows if _is_edge(row, child["id"], name)
+                }
+                _check_grades(state, child, name)
+
+
+def _check_grades(state: State, child: Any, name: str) -> None:
+    """Compare the grades of a job and of its inputs in a tree with those that `why` returns."""
+    (job,) = why_answer(state, child["id"], name)["jobs"]
+    if job["seen"] == child["seen"] and child["run"]:
+        assert job["grade"] == child["grade"]
+    for source in child["children"]:
+        if source["type"] == "dataset" and source["id"] != name:
+            grades = {job["grade"] for job in why_answer(state, source["id"], name)["jobs"]}
+            assert source["grade"] != "possible" or grades & {"possible", "stale"}
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_evidence_of_columns_is_that_of_why(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    for name in _datasets(state):
+        for column in columns_answer(state, name)["up"]["children"]:
+            for source in column["children"]:
+                if source["id"] != name:
+                    fields = source["field"], column["field"]
+                    of_column, of_pair = (
+                        job
+                        for ends in (fields, ())
+                        for job in why_answer(state, source["id"], name, *ends)["jobs"]
+                        if (job["job"] or {}).get("name") == source["job"]
+                    )
+                    assert of_column["grade"] in (source["grade"], "stale")
+                    if of_pair["runs"][0]["run"] == of_column["runs"][0]["run"]:
+                        assert of_pair["grade"] != "possible"
+
+
+def _node(type_: str, item: Any) -> str:
+    return f"{type_}:{item['namespace']}:{item['name']}"
+
+
+def _is_edge(row: Any, job: str, dataset: str) -> bool:
+    return (_node("job", row["job"]), _id(row["dataset"])) == (job, dataset)
+
+
+def _is_both(rows: Any, row: Any) -> bool:
+    """Return True if a job both reads and writes a dataset."""
+    pair = _node("job", row["job"]), _id(row["dataset"])
+    return sum(_is_edge(other, *pair) for other in rows) == 2
+
+
+def _column_sources(node: Any) -> Iterator[str]:
+    for child in node["children"]:
+        if child["id"] != "":
+            yield child["id"]
+        yield from _column_sources(child)
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_sources_of_columns_and_provenance_are_in_the_tree(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    for name in _datasets(state):
+        above = _above(state, name, "task")
+        for source in {*_column_sources(columns_answer(state, name)["up"])} - {name}:
+            assert source in above
+            assert name in {item["id"] for item in impact_answer(state, source)["affected"]}
+            assert not path_answer(state, source, name)["isReversed"]
+        provenance = provenance_answer(state, name)
+        jobs = {f"job:{run['job']['namespace']}:{run['job']['name']}" for run in provenance["runs"]}
+        read = {_id(item) for run in provenance["runs"] for item in run["inputs"]}
+        assert jobs <= above
+        assert read <= above | {name}
+        assert {_id(item) for item in provenance["sources"]} <= above | {name}
+
+
+@settings(max_examples=40)
+@given(runs=RUNS)
+def test_verdicts_on_dropping_a_column_agree(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    queries = load_queries()
+    context = Context(lambda name, params: queries[name].answer(state, **params))
+    for name in _datasets(state):
+        below = columns_answer(state, name, direction="down", indirect=True)["down"]["children"]
+        for column in below:
+            found = impact_answer(state, name, column["field"])
+            where = {"node": name, "column": column["field"]}
+            assert (
+                json.loads(call_tool("downstream", where, context))["drop"]
+                == (found["drop"]["verdict"])
+            )
+            if any(child["id"] != name for child in column["children"]):
+                assert found["affected"] + found["indirect"]
+                assert found["drop"]["verdict"] == "unsafe"
+            if found["drop"]["verdict"] == "safe":  # none of these producers reports every use
+                assert not _readers(state, name)
+
+
+def _readers(state: State, name: str) -> set[str]:
+    """Return the jobs that reported a dataset as an input, except by explicit lineage."""
+    dataset = find_dataset(state, name).dataset_name
+    primary = state.identity.primary
+    return {
+        run.key.job.name
+        for run in state.runs.values()
+        if any(primary(spelled) == dataset for spelled in run.inputs)
+        and not state.jobs[run.key.job].facets.get("lineage")
+    }
+
+
+def _id(item: Any) -> str:
+    return f"dataset:{item['namespace']}:{item['name']}"
+
+
+_BACKFILL = [
+    {"job": job, "start": start, "hours": hours, "end": end, "reads": uses, "writes": uses,
+     "parent": None, "kind": "plain"}
+    for job, start, hours, end, uses in (
+        ("p", 1, 0, "COMPLETE", ["db|a"]),
+        ("q", 0, 0, "COMPLETE", ["db|a"]),
+        ("p", 0, 1, "FAIL", []),
+    )
+]  # fmt: skip
+"""A run that started before the newest one and failed after it; another job wrote before that."""
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+@example(runs=_BACKFILL)
+def test_gate_judges_all_runs_of_the_provenance(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    for name in _datasets(state):
+        (gated,) = gate_answer(state, [name])["datasets"]
+        found = [item for item in gated["violations"] if item["kind"] == "no_failed_runs"]
+        failed = {
+            part["run"]["runId"]
+            for part in provenance_answer(state, name)["runs"]
+            if part["run"] and part["run"]["state"] in ("FAILED", "ABORTED", "LOST")
+        }
+        over = {
+            key.run_id
+            for key, run in state.runs.items()
+            if was_repeated(state, run)
+            or any(is_recovered(state, run, output) for output in _written_by(state, run.key.job))
+        }
+        assert failed - over <= {item["runId"] for item in found}
+        if health_of(state, find_dataset(state, name))["state"] == "failed":
+            assert found
+        above = _above(state, name, "task")
+        pipelines = {item["pipeline"] for item in gated["violations"]}
+        # A load that failed after another job replaced its earlier data is not upstream.
+        loads = {
+            node_id(blocker.node)
+            for blocker in blockers_of(state, find_dataset(state, name))
+            if blocker.distance == 1
+        }
+        assert {item["subject"] for item in found} <= above | pipelines | loads
+
+
+def _written_by(state: State, ref: JobRef) -> set[DatasetName]:
+    """Return the datasets that a job wrote; another may take them over after a failed run."""
+    runs = (state.runs[key] for key in state.jobs[ref].runs)
+    return {state.identity.primary(name) for run in runs for name in run.outputs}
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_marquez_draws_no_edge_that_the_graph_lacks(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    latest = latest_of(state)
+    for ref in state.jobs:
+        levels = [whole_graph_of(state, level).edges_of(ref) for level in Level]
+        edges = latest.edges_of(ref)
+        owned = [graph_of(state, Level.TASK).edges_of(o) for o in generations_of(state).owners(ref)]
+        assert edges.reads <= {name for found in (*levels, *owned) for name in found.reads}
+        assert edges.writes <= {name for found in (*levels, *owned) for name in found.writes}
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_marquez_shows_the_datasets_of_the_trees(runs: list[dict[str, Any]], build: Any) -> None:
+    """Skip datasets with a node both upstream and downstream, because it connects both sides.
+
+    Marquez's API has no edges without a job, such as those between folders and files.
+    """
+    state = build.state(*events_of(build, _without_files(runs)))
+    names = set(_datasets(state))
+    for name in names:
+        trees = tree_answer(state, name, "both")
+        above, below = ({*_ids(trees[way])} - {name} for way in ("up", "down"))
+        if above.isdisjoint(below):
+            nodes = get_lineage(state, name, 100)["graph"]
+            assert _walked(nodes, name, "in") & names - {name} == above & names, name
+            assert _walked(nodes, name, "out") & names - {name} == below & names, name
+
+
+def _walked(nodes: Any, root: str, way: str) -> set[str]:
+    """Return the nodes to which edges lead, against their direction for `in`."""
+    end = "origin" if way == "in" else "destination"
+    near = {node["id"]: {edge[end] for edge in node[f"{way}Edges"]} for node in nodes}
+    found, open_ = {root}, [root]
+    while open_:
+        new = near[open_.pop()] - found
+        found |= new
+        open_ += new
+    return found
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(runs=RUNS)
+def test_past_equals_a_store_with_the_events_until_then(
+    runs: list[dict[str, Any]], build: Any, tmp_path: Path
+) -> None:
+    events = events_of(build, runs)
+    database = tmp_path / "log.db"
+    database.unlink(missing_ok=True)
+    log = EventLog(f"sqlite:///{database}")
+    try:
+        live = Live(log)
+        live.ingest(Batch([build.entry(event) for event in events]))
+        for time in sorted({event["eventTime"] for event in events}):
+            until = [event for event in events if event["eventTime"] <= time]
+            with live.reading(Moment(as_of=to_micros(parse_time(time)))) as past:
+                assert canonical(past) == canonical(build.state(*until))
+                expected = build.state(*until)
+                for name in _datasets(expected):
+                    assert _above(past, name, "task") == _above(expected, name, "task")
+    finally:
+        log.close()
+
+
+@settings(max_examples=25)
+@given(runs=RUNS)
+def test_agents_and_the_interface_give_the_same_verdicts(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    queries = load_queries()
+    context = Context(lambda name, params: queries[name].answer(state, **params))
+    for name in _datasets(state):
+        impact = impact_answer(state, name)
+        below = json.loads(call_tool("downstream", {"node": name}, context))
+        listed = {undelimited(item["id"]): item["steps"] for item in below.get("affected", [])}
+        assert listed == {item["id"]: item["distance"] for item in impact["affected"]}
+        above = json.loads(call_tool("upstream", {"node": name}, context))
+        found = {undelimited(item["id"]) for item in above.get("upstream", [])}
+        assert found - {name} == _above(state, name, "task")
+
+
+@settings(max_examples=150)
+@given(runs=RUNS)
+def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) -> None:
+    """A run is affected by a version exactly if the provenance of what it wrote contains it."""
+    renames = {"RENAME", "SQL alter"} & {run["kind"] for run in runs}
+    state = build.state(*events_of(build, _plain(runs, "view") if renames else runs))
+    generations = generations_of(state)
+    written = [
+        version_of(state, name, write.version)
+        for name in sorted(set(state.identity))
+        for write in {write.version: write for write in writes_of(generations, name)}.values()
+    ]
+    below: dict[tuple[str, str], list[set[Generation]]] = {}
+    for named in written:
+        for node in spread_of(generations, named).nodes:
+            for version in node.versions if node.node.type == "dataset" else ():
+                below.setdefault((node_id(node.node), version), []).append({*named.writers})
+        _check_readers(state, named)
+        _check_current(state, named)
+    for named in written:
+        above = generations.upstream_of(named.writers, named.name)
+        sources = {
+            flow.source.original
+            for generation, edges in above.items()
+            for flow in generations.flows(generation)
+            if flow.source in above and written_by(generations, flow.source, flow.dataset)
+            if flow.is_kept or flow.dataset in edges.reads  # others feed no output on the way
+        }
+        found = below.get((_node_of(named), named.version), [])
+        if any(writer.is_view for writer in named.writers):
+            continue  # what such a version contains depends on the time of the query
+        own = {*named.writers}
+        # One that failed to write a dataset may be above only because of that dataset.
+        sure = {source for source in sources if _wrote_all(generations, source)}
+        assert sure - own <= {writer for writers in found for writer in writers}, named
+        # Two runs may report the same version; one of them is enough.
+        assert all(writers & (sources | own) for writers in found), named
+
+
+def _wrote_all(generations: Generations, generation: Generation) -> bool:
+    return all(written_by(generations, generation, name) for name in generation.edges.writes)
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_gate_refuses_exactly_what_contains_a_recalled_version(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    generations = generations_of(state)
+    for name in sorted(set(state.identity))[:2]:
+        for write in writes_of(generations, name)[:2]:
+            named = version_of(state, name, write.version)
+            node = f"{_node_of(named)}@{named.version}"
+            current = {
+                node_id(item.node)
+                for item in spread_of(generations, named).nodes
+                if item.is_current
+            }
+            if not {*generations.writing(name)}.isdisjoint(named.writers):
+                current.add(_node_of(named))
+            recalled = build.state(*events_of(build, runs))
+            apply(recalled, taint_entry(recalled, node, "bad", 2**51, DEFAULT).event)
+            refused = {
+                dataset
+                for dataset in _datasets(recalled)
+                for gated in gate_answer(recalled, [dataset])["datasets"]
+                if "no_tainted" in {item["kind"] for item in gated["violations"]}
+            }
+            assert refused == {dataset for dataset in _datasets(state) if dataset in current}, node
+
+
+def _check_current(state: State, named: Version) -> None:
+    """Compare the current contents that contain a version with their provenance."""
+    generations = generations_of(state)
+    spread = spread_of(generations, named)
+    current = {node.node for node in spread.nodes if node.is_current}
+    clean = {(c["id"], c["isProven"]) for c in clean_datasets(generations, [named], spread)}
+    for name in set(state.identity):
+        walk, node = generations.upstream_of(generations.writing(name), name), Node.of_dataset(name)
+        sources = {
+            (flow.source.original, flow.dataset)
+            for generation in walk
+            for flow in generations.flows(generation)
+        }
+        contains = any((writer, named.name) in sources for writer in named.writers)
+        if node.type == "dataset" and node in current:
+            assert contains
+            assert not {(node_id(node), True), (node_id(node), False)} & clean
+        elif (node_id(node), True) in clean:
+            assert not contains
+
+
+def _check_readers(state: State, named: Version) -> None:
+    generations = generations_of(state)
+    readers = readers_of(generations, named)
+    primary = state.identity.primary
+    for reader in readers.found:
+        own = reader.generation.runs
+        reported = {
+            name
+            for run in own
+            for spelled, use in run.inputs.items()
+            if primary(spelled) == named.name
+            for name in use.version_names
+        }
+        assert (named.version in reported) if reader.by == "version" else True
+        read = reader.generation, *reader.generation.queries.values()
+        sources = {flow.source.original for g in read for flow in generations.flows(g)}
+        assert sources & {*named.writers} or not named.writers or reader.generation in named.writers
+    exact = {
+        run.key
+        for run in state.runs.values()
+        for spelled, use in run.inputs.items()
+        if primary(spelled) == named.name and named.version in use.version_names
+        if named.name in generations.own(run).reads
+    }
+    assert bool(exact) == any(reader.by == "version" for reader in readers.found)
+    answer = version_answer(state, f"{_node_of(named)}@{named.version}")
+    assert (answer["wasRead"] == "unknown") == (not readers.found)
+    assert answer["readers"] or "no_reader" in {gap["kind"] for gap in answer["unknown"]}
+
+
+def _node_of(named: Version) -> str:
+    return node_id(Node.of_dataset(named.name))
