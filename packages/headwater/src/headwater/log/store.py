@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
 
-from headwater.errors import ConfigError, LogError, UnstorableError, how_to_install
 from headwater.events import AliasEvent
 from headwater.log import schema
-from headwater.log._engine import connect, no_log, printable
+from headwater.log._database import Database, foreign, no_log, opening
 from headwater.log._entry import Entry
 from headwater.redaction import DEFAULT, Redactor
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from headwater.settings import Settings  # slow to import
 
 _PAGE = 1_000
-_WRITERS = 0x746C6F67  # key of the advisory lock; any constant
 _PRUNED = "pruned_until"
 _IS_PRUNED = schema.meta.c.key == _PRUNED
 _HORIZON = "horizon"
@@ -62,7 +59,7 @@ class Appended:
     after: int
 
 
-class EventLog:
+class EventLog(Database):
     """The event log at a SQLAlchemy URL; created if it is missing, unless `must_exist`.
 
     `redactor` masks secrets in the texts that an application stores in the log or shows.
@@ -70,8 +67,8 @@ class EventLog:
 
     def __init__(self, url: str, *, must_exist: bool = False, redactor: Redactor = DEFAULT) -> None:
         self.redactor = redactor
-        try:
-            self._engine = connect(url, must_exist=must_exist)
+        with opening(url):
+            super().__init__(url, must_exist=must_exist)
             self._add_event = self._insert_missing(schema.events).returning(
                 schema.events.c.hash, schema.events.c.seq
             )
@@ -81,34 +78,15 @@ class EventLog:
                 with self._transaction() as connection:
                     tables = sa.inspect(connection).get_table_names() if must_exist else []
                     if must_exist and schema.events.name not in tables:
-                        raise _foreign(url) if tables else no_log(url)
+                        raise foreign(url) if tables else no_log(url)
                     schema.prepare(connection)
                 undone.pop_all()
-        except ArgumentError as error:
-            raise ConfigError(
-                f"database: received {printable(url)!r}, expected a file path or a SQLAlchemy URL"
-                " of SQLite or PostgreSQL, such as sqlite:////var/lib/headwater/log.db or"
-                " postgresql+psycopg://host/lineage"
-            ) from error
-        except ImportError as error:
-            raise ConfigError(
-                f"database: received {printable(url)!r}, but its driver is missing: {error}."
-                f" {how_to_install('postgresql')}, and pass postgresql+psycopg://host/lineage"
-            ) from error
-        except (SQLAlchemyError, OSError) as error:
-            message = f"cannot open the database {printable(url)!r}: {_reason(error)}"
-            raise LogError(message) from error
 
     @classmethod
     def of(cls, settings: Settings, *, must_exist: bool = False) -> EventLog:
         """Return the log of the settings, with their redactor. Raises ConfigError."""
         redactor = Redactor.of(settings.redact)
         return cls(settings.database, must_exist=must_exist, redactor=redactor)
-
-    @property
-    def shown_url(self) -> str:
-        """The database's URL without its password."""
-        return self._engine.url.render_as_string(hide_password=True)
 
     def append(
         self,
@@ -293,69 +271,6 @@ class EventLog:
         connection.execute(sa.delete(schema.meta).where(_IS_PRUNED))
         connection.execute(sa.insert(schema.meta).values(key=_PRUNED, value=value))
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._engine.dispose()
-
-    @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """Open a connection whose changes are committed at the end. Raises LogError."""
-        try:
-            with self._transaction() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            kind = UnstorableError if _is_about_a_value(error) else LogError
-            raise kind(f"cannot write to the database: {_reason(error)}") from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        with self._engine.connect() as connection:
-            if self._engine.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                    connection.exec_driver_sql("COMMIT")
-                except BaseException:
-                    # On a full disk, SQLite may already have rolled back.
-                    driver = connection.connection.driver_connection
-                    if driver is not None and driver.in_transaction:
-                        connection.exec_driver_sql("ROLLBACK")
-                    raise
-                return
-            with connection.begin():
-                # One writer at a time, as in SQLite: otherwise an event could be committed after
-                # one with a greater `seq`, and readers that have passed it would never see it.
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
-                yield connection
-
-    @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
-        """Open a connection for reading. Raises LogError."""
-        try:
-            with self._engine.connect() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            raise LogError(f"cannot read the database: {_reason(error)}") from error
-
-    def fetch(self, query: sa.Select[Any], **values: object) -> Sequence[Any]:
-        """Return the rows of a query. Raises LogError."""
-        with self.reading() as connection:
-            return connection.execute(query, values).all()
-
-    def value(self, query: sa.Select[Any]) -> Any:
-        """Return the first value of a query; None without rows. Raises LogError."""
-        with self.reading() as connection:
-            return connection.execute(query).scalar()
-
-    def _insert_missing(self, table: sa.Table) -> Any:
-        """Return a statement that inserts the rows whose hash is new."""
-        # Import only one dialect, because each import is slow.
-        if self._engine.dialect.name == "postgresql":
-            from sqlalchemy.dialects.postgresql import insert
-        else:
-            from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
-        return insert(table).on_conflict_do_nothing(index_elements=["hash"])
-
     def _save_offsets(self, connection: sa.Connection, offsets: Sequence[Offset]) -> None:
         table = schema.offsets
         for offset in offsets:
@@ -372,23 +287,6 @@ def _row(entry: Entry, now: int) -> dict[str, object]:
         "received_at": now,
         "body": entry.body,
     }
-
-
-def _reason(error: Exception) -> str:
-    """Return the error's message without the statement, its values and the link to the docs."""
-    return str(getattr(error, "orig", None) or error).partition("(Background on")[0].strip()
-
-
-def _is_about_a_value(error: SQLAlchemyError) -> bool:
-    """Return True if the database rejected this value; False if it cannot store any value."""
-    state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
-    return isinstance(error, DataError) or state.startswith("54")  # program limit exceeded
-
-
-def _foreign(url: str) -> LogError:
-    return LogError(
-        f"{printable(url)!r} is the database of another program: use that of a lineage server"
-    )
 
 
 def _portions(sizes: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
