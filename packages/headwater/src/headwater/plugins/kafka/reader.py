@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,19 +39,22 @@ _ENVIRONMENT = "_env"
 """Suffix of a property whose value is the name of an environment variable."""
 
 _Line = tuple[str, bytes]
+Properties = dict[str, str | int | float]
+"""Properties of librdkafka."""
 
 
 class KafkaReader(ThreadedWorker):
     """A reader of topics that runs in its own thread."""
 
-    def __init__(self, properties: dict[str, Any], topics: Sequence[str], live: Live) -> None:
+    def __init__(self, properties: Properties, topics: Sequence[str], live: Live) -> None:
         """Create a consumer with properties of librdkafka.
 
         Raises:
             ConfigError: a property is unknown or its value invalid.
         """
         super().__init__("headwater-kafka")
-        self._live, self._topics, self._group = live, list(topics), properties["group.id"]
+        self._live, self._topics = live, list(topics)
+        self._group = str(properties["group.id"])
         self._consumer = make_consumer({**properties, "error_cb": self.warn})
         self._problems: set[int | str] = set()  # codes and texts of those logged since a success
         self._checked = 0.0
@@ -154,7 +157,7 @@ def _after(messages: Sequence[Message]) -> list[TopicPartition]:
     ]
 
 
-def make_consumer(properties: dict[str, Any]) -> Consumer:
+def make_consumer(properties: Mapping[str, Any]) -> Consumer:
     """Create a consumer.
 
     Raises:
@@ -165,7 +168,7 @@ def make_consumer(properties: dict[str, Any]) -> Consumer:
     except ImportError:
         raise ConfigError(f"kafka: confluent-kafka is missing. {how_to_install('kafka')}") from None
     try:
-        return Consumer(properties)
+        return Consumer(dict(properties))
     except (KafkaException, TypeError, ValueError) as error:
         reason = error.args[0].str() if isinstance(error, KafkaException) else str(error)
         raise ConfigError(f"kafka (properties of librdkafka): {reason}") from None
@@ -183,12 +186,12 @@ def workers(settings: Settings) -> Callable[[Live], list[KafkaReader]]:
     topics = [topic for text in settings.kafka_topics.split(",") if (topic := text.strip())]
     if not topics:
         raise ConfigError("kafka_topics: received none, expected topics separated by commas")
-    make_consumer(dict(properties)).close()
+    make_consumer(properties).close()
     return lambda live: [KafkaReader(properties, topics, live)]
 
 
-def _properties(settings: Settings) -> dict[str, Any]:
-    own = {
+def _properties(settings: Settings) -> Properties:
+    own: Properties = {
         "bootstrap.servers": settings.kafka,
         "group.id": settings.kafka_group,
         "enable.auto.commit": False,
@@ -203,7 +206,7 @@ def _properties(settings: Settings) -> dict[str, Any]:
     return {"auto.offset.reset": "earliest", "log_level": _ONLY_CRITICAL, **stated, **own}
 
 
-def _stated(path: Path) -> dict[str, Any]:
+def _stated(path: Path) -> Properties:
     """Return the properties in a file; those with `_env` have the variables' values."""
     found = read_yaml(path) or {}
     if not isinstance(found, dict) or not all(
@@ -213,7 +216,7 @@ def _stated(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{path}: expected properties of librdkafka, such as `security.protocol: SASL_SSL`"
         )
-    values: dict[str, Any] = {}
+    values: Properties = {}
     for key, value in found.items():
         if not key.endswith(_ENVIRONMENT):
             values[key] = value

@@ -7,34 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from headwater.console.client import Client, with_client
+from headwater.console.client import query_command
 from headwater.console.render import print_table
 from headwater.query.parameters import Cursor
 
 if TYPE_CHECKING:
     from headwater.plugins.map._map import MapAnswer, ProblemCounts
-
-
-@with_client()
-def map(
-    client: Client,
-    path: Annotated[
-        list[str] | None, typer.Argument(help="Groups to open, such as hive. [all]")
-    ] = None,
-    by: Annotated[str, typer.Option(help="platform, owner or domain.")] = "platform",
-    limit: Annotated[int, typer.Option(help="Maximum number of items.", min=1, max=200)] = 50,
-    cursor: Cursor = None,
-) -> None:
-    """Count datasets and problems by platform, owner or domain.
-
-    The levels are platforms, schemas and datasets; or owners or domains, pipelines and tasks. Name
-    a group by its label. If several have this label, use "NAMESPACE SCHEMA" or
-    job:NAMESPACE:NAME.
-
-    Example: headwater map hive --by platform
-    """
-    where = {"by": by, "path": path or [], "limit": limit, "cursor": cursor}
-    client.print("map", where, print_map)
 
 
 def print_map(answer: MapAnswer) -> None:
@@ -59,6 +37,25 @@ def _problems_text(problems: ProblemCounts) -> str:
         (problems["late"], "late"),
     )
     return ", ".join(f"{count:,} {name}" for count, name in counts if count)
+
+
+@query_command("map", print_map)
+def map(
+    path: Annotated[
+        list[str] | None, typer.Argument(help="Groups to open, such as hive. [all]")
+    ] = None,
+    by: Annotated[str, typer.Option(help="platform, owner or domain.")] = "platform",
+    limit: Annotated[int, typer.Option(help="Maximum number of items.", min=1, max=200)] = 50,
+    cursor: Cursor = None,
+) -> None:
+    """Count datasets and problems by platform, owner or domain.
+
+    The levels are platforms, schemas and datasets; or owners or domains, pipelines and tasks. Name
+    a group by its label. If several have this label, use "NAMESPACE SCHEMA" or
+    job:NAMESPACE:NAME.
+
+    Example: headwater map hive --by platform
+    """
 
 
 commands = typer.Typer()
