@@ -14,8 +14,8 @@ import pytest
 
 from headwater.console.render import localized
 from packages.headwater.tests.conftest import Call
-from packages.headwater.tests.plugins.changes.test_history import checked, schema, wrote
-from packages.headwater.tests.plugins.tags.test_tags import IDENTITY, makes, tagged
+from packages.headwater.tests.support.columns import IDENTITY, makes, tagged
+from packages.headwater.tests.support.reports import checked, schema, wrote
 from packages.headwater.tests.support.servers import Server
 
 

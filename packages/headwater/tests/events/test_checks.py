@@ -12,8 +12,8 @@ from headwater.plugins.trust.completeness import completeness_answer
 from headwater.plugins.trust.gate import gate_answer
 from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
-from packages.headwater.tests.health.test_health import at
 from packages.headwater.tests.support.graphs import DAG, TASK
+from packages.headwater.tests.support.moments import at
 
 _GREAT = "greatExpectations_assertions"
 

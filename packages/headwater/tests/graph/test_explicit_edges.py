@@ -18,25 +18,21 @@ from headwater.plugins.impact.queries import path_answer
 from headwater.plugins.tags.queries import tags_answer
 from headwater.plugins.trust.completeness import completeness_answer
 from headwater.projection import project
-
-from .test_explicit_lineage import (
+from packages.headwater.tests.support.explicit import (
     DB,
     ETL,
     EXAMPLES,
     NOON,
     Json,
-    above,
-    below,
-    below_leaf,
-    columns,
     dataset,
     dataset_event,
-    edges,
     into,
     job,
     job_event,
     run_event,
 )
+
+from .test_explicit_lineage import above, below, below_leaf, columns, edges
 
 
 def test_handoff_connects_inputs_and_outputs_of_two_jobs(

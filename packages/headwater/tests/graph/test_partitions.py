@@ -16,8 +16,8 @@ from headwater.plugins.provenance._answer import provenance_answer
 from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State
 from packages.headwater.tests.plugins.incidents.test_taints import _tainted as tainted
-from packages.headwater.tests.plugins.provenance.test_provenance import _versioned as versioned
 from packages.headwater.tests.support.graphs import all_names, commit
+from packages.headwater.tests.support.reports import versioned
 
 _PARTS = "abc"
 

@@ -9,23 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.events import parse_time, to_micros
 from headwater.health.findings import failed_run
 from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust.completeness import completeness_answer
 from headwater.plugins.trust.queries import findings_answer, freshness_answer, pipelines_answer
 from headwater.projection import State
-from packages.headwater.tests.plugins.changes.test_history import checked, schema, wrote
 from packages.headwater.tests.support.graphs import APP, DAG, STEP, TASK
-
-_DAY_SECONDS = 86_400
-
-
-def at(state: State, time: str) -> State:
-    """Return the state at a time of the tests' day; runs are stale after a day without events."""
-    state.now = to_micros(parse_time(time if "-" in time else f"2025-11-21T{time}Z"))
-    state.stale_before = state.now - _DAY_SECONDS * 1_000_000
-    return state
+from packages.headwater.tests.support.moments import DAY_SECONDS, WEEK, at
+from packages.headwater.tests.support.reports import checked, schema, wrote
 
 
 def _found(answer: Any) -> list[tuple[str, str]]:
@@ -42,15 +33,14 @@ def _ran(build: Any, *starts: str, job: str = "daily") -> list[dict[str, Any]]:
     return events
 
 
-_WEEK = tuple(f"2025-11-{day}" for day in (10, 11, 12, 13, 14))
-_TWO_WEEKS = (*(f"2025-11-0{day}" for day in range(3, 8)), *_WEEK)
+_TWO_WEEKS = (*(f"2025-11-0{day}" for day in range(3, 8)), *WEEK)
 
 
 @pytest.mark.parametrize(
     ("starts", "now", "late"),
     [
-        (_WEEK, "2025-11-15T08:00:00Z", False),  # two hours after its time
-        (_WEEK, "2025-11-15T18:30:00Z", True),
+        (WEEK, "2025-11-15T08:00:00Z", False),  # two hours after its time
+        (WEEK, "2025-11-15T18:30:00Z", True),
         (_TWO_WEEKS, "2025-11-16T18:30:00Z", False),  # a Sunday: the job never runs on weekends
         (_TWO_WEEKS, "2025-11-17T20:00:00Z", True),
         (("2025-11-10", "2025-11-11"), "2025-11-20T00:00:00Z", False),  # two runs: no interval
@@ -68,14 +58,14 @@ def test_job_is_late_by_its_own_rhythm(
 def test_late_and_stopped_jobs_report_their_delay(
     build: Any,
 ) -> None:
-    state = at(build.state(*_ran(build, *_WEEK)), "2025-11-16T06:00:00Z")
+    state = at(build.state(*_ran(build, *WEEK)), "2025-11-16T06:00:00Z")
     assert freshness_answer(state)["items"] == [
         {
             "job": {"namespace": "demo", "name": "daily"},
             "lastStartedAt": "2025-11-14T06:00:00Z",
-            "everySeconds": _DAY_SECONDS,
+            "everySeconds": DAY_SECONDS,
             "dueAt": "2025-11-15T06:00:00Z",
-            "lateSeconds": _DAY_SECONDS,
+            "lateSeconds": DAY_SECONDS,
             "isStopped": False,
         }
     ]
@@ -87,7 +77,7 @@ def test_late_and_stopped_jobs_report_their_delay(
 
 def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None:
     events = []
-    for day in _WEEK:
+    for day in WEEK:
         for number in range(3):
             (event,) = _ran(build, f"{day}T06:0{number}:00Z", job="dag.t")
             event["run"]["facets"]["parent"] = {
@@ -99,7 +89,7 @@ def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None
     assert freshness_answer(state)["items"] == []
     late = freshness_answer(at(state, "2025-11-16T06:00:00Z"))["items"]
     assert {item["job"]["name"] for item in late} == {"dag", "dag.t"}
-    assert {item["everySeconds"] for item in late} == {_DAY_SECONDS}
+    assert {item["everySeconds"] for item in late} == {DAY_SECONDS}
     assert _found(findings_answer(state)) == [("late", "job:demo:dag")]
 
 
@@ -408,7 +398,7 @@ def _everything(state: State) -> Any:
 def test_health_does_not_depend_on_the_order_of_events(random: Random, build: Any) -> None:
     bad = {"assertion": "a", "success": False}
     events = [
-        *_failing(build, "07"), *_failing(build), *_ran(build, *_WEEK), checked(build, "09", bad),
+        *_failing(build, "07"), *_failing(build), *_ran(build, *WEEK), checked(build, "09", bad),
         _whole(build), build.run("START", "lost", "silent", "06:00:00"),
     ]  # fmt: skip
     expected = _everything(at(build.state(*events), "2025-11-23T00:00:00Z"))

@@ -10,8 +10,7 @@ from headwater.plugins.trust._lateness import lateness_answer
 from headwater.plugins.trust.queries import findings_answer, freshness_answer
 from headwater.projection import State
 from packages.headwater.tests.support.graphs import DAG, TASK
-
-from .test_health import at
+from packages.headwater.tests.support.moments import at
 
 _DAYS = ("10", "11", "12", "13")
 

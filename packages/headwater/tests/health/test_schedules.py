@@ -8,8 +8,7 @@ import pytest
 
 from headwater.plugins.trust.queries import freshness_answer
 from packages.headwater.tests.support.graphs import DAG, scheduled
-
-from .test_health import at
+from packages.headwater.tests.support.moments import at
 
 _LATER = "2025-11-24T12:00:00Z"
 

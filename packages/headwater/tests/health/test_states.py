@@ -33,8 +33,7 @@ from headwater.projection import State
 from headwater.runs.printing import print_runs
 from headwater.runs.queries import runs_answer
 from packages.headwater.tests.support.graphs import DAG, TASK
-
-from .test_health import at
+from packages.headwater.tests.support.moments import at
 
 _TABLES = {"orders": ("file|/in",), "daily": ("db|orders",), "report": ("db|daily",)}
 

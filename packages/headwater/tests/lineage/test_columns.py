@@ -13,47 +13,13 @@ from headwater.graph.current import column_graph_of
 from headwater.identity import DatasetName
 from headwater.lineage.queries import columns_answer
 from headwater.projection.live import Batch, Live
-
-IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}
-SUM = {"type": "DIRECT", "subtype": "AGGREGATION"}
-FILTER = {"type": "INDIRECT", "subtype": "FILTER"}
-GROUP_BY = {"type": "INDIRECT", "subtype": "GROUP_BY"}
-
-
-SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
-"""A producer that reports every use of columns."""
-
-
-def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, ...]]) -> Any:
-    """`t__c=[("s.d", transformation)]` writes column c of t from column d of s."""
-    tables: dict[str, dict[str, Any]] = {}
-    for target, sources in fields.items():
-        table, column = target.split("__")
-        listed = []
-        for source, *transformations in sources:
-            name, field = source.rsplit(".", 1)
-            details = {"transformations": transformations} if transformations else {}
-            listed.append({"namespace": "db", "name": name, "field": field, **details})
-        tables.setdefault(table, {})[column] = {"inputFields": listed}
-    read = {f"db|{item[0].rsplit('.', 1)[0]}" for sources in fields.values() for item in sources}
-    event = build.run("COMPLETE", run, job, f"{hour}:00:00", reads=tuple(sorted(read)))
-    event["outputs"] = [
-        build.dataset(f"db|{table}", columnLineage={"_producer": SPARK, "fields": columns})
-        for table, columns in tables.items()
-    ]
-    return event
-
-
-def _filtered(build: Any) -> Any:
-    """Write day.fare and day.note from raw, grouped by raw.zone as Spark's listener reports it."""
-    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
-    written = event["outputs"][0]["facets"]
-    written["columnLineage"]["dataset"] = [
-        {"namespace": "db", "name": "raw", "field": "zone", "transformations": [GROUP_BY]}
-    ]
-    fields = [{"name": "fare", "type": "double"}, {"name": "note", "type": "string"}]
-    written["schema"] = {"fields": fields}
-    return event
+from packages.headwater.tests.support.columns import (
+    FILTER,
+    IDENTITY,
+    SUM,
+    derive,
+    filtered,
+)
 
 
 def _tree(leaf: dict[str, Any]) -> Any:
@@ -66,9 +32,9 @@ def _tree(leaf: dict[str, Any]) -> Any:
 @pytest.fixture
 def events(build: Any) -> list[Any]:
     return [
-        _write(build, "1", "08", "load", raw__id=[("file.ID", IDENTITY)],
+        derive(build, "1", "08", "load", raw__id=[("file.ID", IDENTITY)],
                raw__fare=[("file.fare", IDENTITY), ("file.kind", FILTER)]),
-        _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM), ("raw.id", FILTER)],
+        derive(build, "2", "09", "sum", day__fare=[("raw.fare", SUM), ("raw.id", FILTER)],
                day__rides=[("raw.id", SUM)]),
     ]  # fmt: skip
 
@@ -111,7 +77,7 @@ def test_inputs_only_in_column_lineage_have_outputs(events: list[Any], build: An
 
 
 def test_filter_column_is_indirect_input_of_every_column(build: Any) -> None:
-    state = build.state(_filtered(build))
+    state = build.state(filtered(build))
     top = columns_answer(state, "day", indirect=True)["up"]
     assert [_tree(child) for child in top["children"]] == [
         {"day.fare": [{"raw.fare AGGREGATION": []}, {"raw.zone GROUP_BY": []}]},
@@ -123,14 +89,14 @@ def test_filter_column_is_indirect_input_of_every_column(build: Any) -> None:
 
 
 def test_filter_column_has_every_column_downstream(build: Any) -> None:
-    (zone,) = columns_answer(build.state(_filtered(build)), "raw", "zone", "down", indirect=True)[
+    (zone,) = columns_answer(build.state(filtered(build)), "raw", "zone", "down", indirect=True)[
         "down"
     ]["children"]
     assert _tree(zone) == {"raw.zone": [{"day.fare GROUP_BY": []}, {"day.note GROUP_BY": []}]}
 
 
 def test_entries_for_all_rows_are_indirect_even_if_reported_direct(build: Any) -> None:
-    event = _filtered(build)
+    event = filtered(build)
     (whole,) = event["outputs"][0]["facets"]["columnLineage"]["dataset"]
     whole["transformations"] = [IDENTITY]
     state = build.state(event)
@@ -143,9 +109,9 @@ def test_entries_for_all_rows_are_indirect_even_if_reported_direct(build: Any) -
 
 def test_repeated_columns_are_marked(build: Any) -> None:
     state = build.state(
-        _write(build, "1", "08", "load", raw__id=[("file.ID",)]),
-        _write(build, "2", "09", "both", out__a=[("raw.id",)], out__b=[("raw.id",)]),
-        _write(build, "3", "10", "self", raw__more=[("raw.id",)]),
+        derive(build, "1", "08", "load", raw__id=[("file.ID",)]),
+        derive(build, "2", "09", "both", out__a=[("raw.id",)], out__b=[("raw.id",)]),
+        derive(build, "3", "10", "self", raw__more=[("raw.id",)]),
     )
     top = columns_answer(state, "out")["up"]
     assert [_tree(child) for child in top["children"]] == [
@@ -157,8 +123,8 @@ def test_repeated_columns_are_marked(build: Any) -> None:
 def test_newest_run_replaces_column_inputs(
     build: Any,
 ) -> None:
-    first = _write(build, "1", "08", "load", t__x=[("a.x", IDENTITY)])
-    second = _write(build, "2", "09", "load", t__x=[("b.x", IDENTITY)])
+    first = derive(build, "1", "08", "load", t__x=[("a.x", IDENTITY)])
+    second = derive(build, "2", "09", "load", t__x=[("b.x", IDENTITY)])
     for events in ((first, second), (second, first)):
         (x,) = columns_answer(build.state(*events), "t", "x")["up"]["children"]
         assert _tree(x) == {"t.x": [{"b.x IDENTITY": []}]}
@@ -231,9 +197,9 @@ def test_invalid_column_lineage_is_ignored(facet: Any, live: Live, build: Any) -
 
 
 def test_edges_of_only_failed_runs_are_marked(build: Any) -> None:
-    failed = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)], day__x=[("raw.x", SUM)])
+    failed = derive(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)], day__x=[("raw.x", SUM)])
     failed["eventType"] = "FAIL"
-    other = _write(build, "2", "07", "sum", day__fare=[("raw.fare", SUM)])
+    other = derive(build, "2", "07", "sum", day__fare=[("raw.fare", SUM)])
     columns = columns_answer(build.state(failed, other), "day")["up"]["children"]
     marks = {child["field"]: child["isFailed"] for c in columns for child in c["children"]}
     assert marks == {"fare": False, "x": True}

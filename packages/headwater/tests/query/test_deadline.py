@@ -21,7 +21,7 @@ from headwater.projection.live import Batch, Live
 from headwater.query.registry import Times, load_queries
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
-from packages.headwater.tests.health.test_health import at
+from packages.headwater.tests.support.moments import at
 
 pytestmark = pytest.mark.replay
 

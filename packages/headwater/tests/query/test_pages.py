@@ -29,7 +29,7 @@ from headwater.query.registry import load_queries
 from headwater.server.app import make_app
 from headwater.server.openapi import document
 from packages.headwater.tests.conftest import Call
-from packages.headwater.tests.health.test_health import at
+from packages.headwater.tests.support.moments import at
 
 _PAGED = {
     name

@@ -12,8 +12,8 @@ from headwater.plugins.agents.tools import call
 from headwater.plugins.incidents._taints import taint_entry
 from headwater.projection.live import Batch, Live
 from headwater.redaction import DEFAULT
-from packages.headwater.tests.plugins.provenance.test_provenance import _versioned as versioned
-from packages.headwater.tests.plugins.tags.test_tags import IDENTITY, MASKED, makes, tagged
+from packages.headwater.tests.support.columns import IDENTITY, MASKED, makes, tagged
+from packages.headwater.tests.support.reports import versioned
 
 from .test_agents import _ask, _context
 

@@ -15,33 +15,10 @@ from headwater.log import entry_of
 from headwater.plugins.changes.printing import print_history
 from headwater.plugins.changes.queries import drift_answer, history_answer
 from headwater.projection import facet_books, project
+from packages.headwater.tests.support.reports import checked, schema, wrote
 
 SPARK, PYTHON = "https://example.org/spark", "https://example.org/python"
 _DAY = "2025-11-21T"
-
-
-def schema(producer: str = SPARK, **fields: str) -> dict[str, Any]:
-    return {
-        "_producer": producer,
-        "fields": [{"name": name, "type": type_} for name, type_ in fields.items()],
-    }
-
-
-def wrote(
-    build: Any, hour: str, reports: dict[str, Any] | None, name: str = "db|t"
-) -> dict[str, Any]:
-    event: dict[str, Any] = build.run("COMPLETE", f"w{hour}", "load", f"{hour}:00:00")
-    event["outputs"] = [build.dataset(name, **({"schema": reports} if reports else {}))]
-    return event
-
-
-def checked(
-    build: Any, hour: str, *assertions: dict[str, Any], place: str = "inputFacets"
-) -> dict[str, Any]:
-    event: dict[str, Any] = build.run("COMPLETE", f"c{hour}", "check", f"{hour}:00:00")
-    reported = {"dataQualityAssertions": {"assertions": list(assertions)}}
-    event["inputs"] = [{**build.dataset("db|t"), place: reported}]
-    return event
 
 
 def _changes(answer: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

@@ -20,8 +20,8 @@ from headwater.log import EventLog
 from headwater.plugins.changes._steps import steps_of
 from headwater.plugins.changes.queries import diff_answer, timeline_answer
 from packages.headwater.tests.conftest import Call
-from packages.headwater.tests.health.test_health import at
 from packages.headwater.tests.support.graphs import DAG, SQL, TASK, loads
+from packages.headwater.tests.support.moments import at
 
 
 def _lines(answer: dict[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.plugins.delivery.rewrite import REWRITINGS
-from packages.headwater.tests.graph.test_explicit_lineage import dataset, how, into, run_event
+from packages.headwater.tests.support.explicit import dataset, how, into, run_event
 from packages.headwater.tests.support.recording_backend import sent
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 from headwater.errors import NotFoundError
 from headwater.plugins.evidence.queries import column_answer
 from headwater.plugins.impact.queries import impact_answer
-from packages.headwater.tests.lineage.test_columns import FILTER, IDENTITY, SUM, _write
+from packages.headwater.tests.support.columns import FILTER, IDENTITY, SUM, derive
 
 _CODE = {"repoUrl": "https://git.example.org/shop", "path": "sum.py", "version": "0a1b2c3"}
 _MASKED = {"type": "DIRECT", "subtype": "TRANSFORMATION", "masking": True}
@@ -21,7 +21,7 @@ def _events(build: Any) -> list[dict[str, Any]]:
                      writes=("db|day",))  # fmt: skip
     code = {"sourceCode": "spark.sql(...)", "language": "python"}
     task["job"]["facets"] |= {"sourceCode": code, "sourceCodeLocation": _CODE}
-    query = _write(build, "q", "09", "dag.sum.query",
+    query = derive(build, "q", "09", "dag.sum.query",
                    day__fare=[("raw.fare", SUM), ("raw.id", FILTER), ("raw.fare", FILTER)],
                    day__who=[("raw.mail", _MASKED)])  # fmt: skip
     parent = {"run": {"runId": "t"}, "job": {"namespace": "demo", "name": "dag.sum"}}
@@ -29,7 +29,7 @@ def _events(build: Any) -> list[dict[str, Any]]:
     query["job"]["facets"]["jobType"] = {"integration": "SPARK", "jobType": "SQL_JOB"}
     query["job"]["facets"]["sql"] = {"query": "select sum(fare) as fare from raw"}
     return [
-        _write(build, "1", "08", "load", raw__id=[("file.id", IDENTITY)]),
+        derive(build, "1", "08", "load", raw__id=[("file.id", IDENTITY)]),
         task,
         query,
         build.run("COMPLETE", "o", "other", "10:00:00", reads=("db|day",), writes=("db|page",)),
@@ -58,7 +58,7 @@ def test_masked_input_is_marked(build: Any) -> None:
 
 def test_fully_masked_edge_is_labelled(build: Any) -> None:
     def way(*kinds: dict[str, Any]) -> str:
-        state = build.state(_write(build, "1", "08", "load", raw__id=[("file.id", *kinds)]))
+        state = build.state(derive(build, "1", "08", "load", raw__id=[("file.id", *kinds)]))
         answer = impact_answer(state, "file", "id")
         (reached,) = answer["affected"] + answer["indirect"]
         return str(reached["transformation"])

@@ -10,13 +10,13 @@ from headwater.errors import NotFoundError
 from headwater.plugins.impact.printing import print_impact
 from headwater.plugins.impact.queries import impact_answer, path_answer
 from headwater.projection import State
-from packages.headwater.tests.lineage.test_columns import (
+from packages.headwater.tests.support.columns import (
     FILTER,
     IDENTITY,
     SPARK,
     SUM,
-    _filtered,
-    _write,
+    derive,
+    filtered,
 )
 
 
@@ -26,9 +26,9 @@ def state(build: Any) -> State:
     owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}, {"name": "ann"}]}
     owned["outputs"] = [build.dataset("db|page", ownership={"owners": [{"name": "ann"}, {}]})]
     return build.state(
-        _write(build, "1", "08", "load", raw__id=[("file.id", IDENTITY)],
+        derive(build, "1", "08", "load", raw__id=[("file.id", IDENTITY)],
                raw__fare=[("file.fare", IDENTITY)]),
-        _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM), ("raw.id", FILTER)]),
+        derive(build, "2", "09", "sum", day__fare=[("raw.fare", SUM), ("raw.id", FILTER)]),
         owned,
         build.run("COMPLETE", "4", "else", "08:00:00", reads=("db|x",), writes=("db|y",)),
     )  # fmt: skip
@@ -118,7 +118,7 @@ def test_column_impact_separates_direct_and_indirect_dependents(state: State) ->
 
 
 def test_grouping_column_affects_every_column_indirectly(build: Any) -> None:
-    answer = impact_answer(build.state(_filtered(build)), "raw", "zone")
+    answer = impact_answer(build.state(filtered(build)), "raw", "zone")
     assert answer["affected"] == []
     assert [
         (item["name"], item["field"], item["transformation"]) for item in answer["indirect"]
@@ -158,7 +158,7 @@ def test_column_with_dependents_is_not_safe_to_drop(state: State) -> None:
 def test_column_is_safe_to_drop_if_every_reader_reported_other_columns(
     build: Any,
 ) -> None:
-    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    event = derive(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
     schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
     event["inputs"] = [build.dataset("db|raw", schema=schema)]
     event["outputs"][0]["facets"]["schema"] = schema
@@ -181,7 +181,7 @@ def test_column_is_safe_to_drop_if_every_reader_reported_other_columns(
 def test_column_is_safe_to_drop_only_if_the_producer_reports_every_use(
     producer: str | None, verdict: str, build: Any
 ) -> None:
-    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    event = derive(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
     event["outputs"][0]["facets"]["columnLineage"]["_producer"] = producer
     schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
     event["inputs"] = [build.dataset("db|raw", schema=schema)]
@@ -213,12 +213,12 @@ def test_column_is_safe_to_drop_only_if_the_producer_reports_every_use(
 def test_column_that_only_its_writer_names_is_not_known_to_be_safe(
     column: str, schema: Any, used: str | None, verdict: Any, build: Any
 ) -> None:
-    events = [_write(build, "1", "08", "load", raw__note=[("file.note", SUM)])]
+    events = [derive(build, "1", "08", "load", raw__note=[("file.note", SUM)])]
     if schema:
         fields = {"fields": [{"name": name} for name in schema]}
         events[0]["outputs"][0]["facets"]["schema"] = fields
     if used:
-        events.append(_write(build, "2", "09", "sum", day__fare=[(f"raw.{used}", SUM)]))
+        events.append(derive(build, "2", "09", "sum", day__fare=[(f"raw.{used}", SUM)]))
         facet = events[1]["outputs"][0]["facets"]["columnLineage"]
         facet["_producer"] = (
             "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/spark"
@@ -242,7 +242,7 @@ def test_query_of_unknown_use_makes_the_verdict_unknown(
     query = {"parent": ("app", "app"), "kind": "SPARK/SQL_JOB"}
     load = build.run("COMPLETE", "1", "app.load", "08:00:00", reads=("db|raw",), **query)
     load["inputs"][0]["facets"]["schema"] = {"fields": [{"name": "fare"}, {"name": "note"}]}
-    load["outputs"] = _write(build, "1", "08", "app.load", day__fare=[("raw.fare", SUM)])["outputs"]
+    load["outputs"] = derive(build, "1", "08", "app.load", day__fare=[("raw.fare", SUM)])["outputs"]
     other = build.run(
         "COMPLETE", "2", "app.q", f"{hour}:00:00", reads=reads, writes=writes, **query
     )
@@ -309,7 +309,7 @@ def test_columns_of_a_job_event_are_used(
     load = build.run("COMPLETE", "1", "load", "08:00:00")
     fields = [{"name": "fare"}, {"name": "note"}]
     load["outputs"] = [build.dataset("db|raw", schema={"fields": fields})]
-    old, declared = (_write(build, "", hour, "sum", day__fare=[(source, SUM)])
+    old, declared = (derive(build, "", hour, "sum", day__fare=[(source, SUM)])
                      for hour, source in (("08", "raw.note"), ("09", "raw.fare")))  # fmt: skip
     for event in (old, declared):
         del event["eventType"], event["run"]
@@ -333,7 +333,7 @@ def test_reader_without_a_completed_run_makes_the_verdict_unknown(
     end: str | None, verdict: str, build: Any
 ) -> None:
     def event(type_: str, hour: str) -> Any:
-        written = _write(build, "1", hour, "sum", day__fare=[("raw.fare", SUM)])
+        written = derive(build, "1", hour, "sum", day__fare=[("raw.fare", SUM)])
         schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
         written["inputs"] = [build.dataset("db|raw", schema=schema)]
         return written | {"eventType": type_}
@@ -343,10 +343,10 @@ def test_reader_without_a_completed_run_makes_the_verdict_unknown(
 
 
 def test_failed_newest_run_does_not_hide_the_lineage_of_a_completed_one(build: Any) -> None:
-    done = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    done = derive(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
     schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
     done["inputs"] = [build.dataset("db|raw", schema=schema)]
-    failed = _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM)])
+    failed = derive(build, "2", "09", "sum", day__fare=[("raw.fare", SUM)])
     failed |= {"eventType": "FAIL"}
     assert _verdict(build.state(done, failed), "raw", "note")[0] == "safe"
 
@@ -392,7 +392,7 @@ def test_path_is_shortest_in_either_direction(
 def test_column_below_a_view_is_safe_only_if_the_view_states_its_columns(
     column: str | None, verdict: str, build: Any
 ) -> None:
-    load = _write(build, "1", "08", "load", raw__fare=[("file.fare", SUM)])
+    load = derive(build, "1", "08", "load", raw__fare=[("file.fare", SUM)])
     fields = {"fields": [{"name": "fare"}, {"name": "note"}]}
     load["outputs"][0]["facets"]["schema"] = fields
     source = {"type": "DATASET", "namespace": "db", "name": "raw"}

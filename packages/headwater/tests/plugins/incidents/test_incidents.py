@@ -9,8 +9,7 @@ import pytest
 from headwater.errors import NotFoundError
 from headwater.plugins.incidents.printing import print_incident
 from headwater.plugins.incidents.queries import incident_answer
-from packages.headwater.tests.plugins.provenance.test_provenance import _coded as coded
-from packages.headwater.tests.plugins.provenance.test_provenance import _versioned as versioned
+from packages.headwater.tests.support.reports import coded, versioned
 
 
 def _day(build: Any, day: int, *, is_passed: bool = True, commit: str = "c1") -> list[Any]:

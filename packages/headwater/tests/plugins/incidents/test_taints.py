@@ -20,7 +20,7 @@ from headwater.query.registry import ask, load_queries
 from headwater.redaction import DEFAULT
 from headwater.server.app import make_app
 from packages.headwater.tests.conftest import Call
-from packages.headwater.tests.plugins.provenance.test_provenance import _versioned as versioned
+from packages.headwater.tests.support.reports import versioned
 
 _MODEL, _RAW = "dataset:mf:model", "dataset:db:raw"
 _POLICY = '{"no_failed_runs": false}'

@@ -13,7 +13,7 @@ from headwater.plugins.incidents.queries import version_answer
 from headwater.plugins.search._search import search
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
-from packages.headwater.tests.plugins.provenance.test_provenance import _versioned as versioned
+from packages.headwater.tests.support.reports import versioned
 
 
 def _load(build: Any, number: int, version: str | None = None) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from headwater.plugins.map._map import MapAnswer, MapItem
 from headwater.plugins.map.queries import map_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
-from packages.headwater.tests.health.test_health import at
 from packages.headwater.tests.plugins.search.test_search_index import _event as any_event
+from packages.headwater.tests.support.moments import at
 
 _TIMES = [f"2025-11-{day}T09:00:00Z" for day in (21, 22, 29)]
 

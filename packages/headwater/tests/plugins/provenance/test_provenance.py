@@ -19,19 +19,7 @@ from headwater.plugins.trust.queries import gate_answer
 from headwater.projection import project
 from headwater.runs.queries import runs_answer
 from packages.headwater.tests.support.graphs import APP, STEP, TASK, commit, loads
-
-
-def _versioned(event: dict[str, Any], **versions: str) -> dict[str, Any]:
-    for dataset in (*event["inputs"], *event["outputs"]):
-        if dataset["name"] in versions:
-            dataset["facets"] = {"version": {"datasetVersion": versions[dataset["name"]]}}
-    return event
-
-
-def _coded(event: dict[str, Any], version: str) -> dict[str, Any]:
-    location = {"type": "git", "repoUrl": "https://example.org/x.git", "version": version}
-    event["job"]["facets"]["sourceCodeLocation"] = location
-    return event
+from packages.headwater.tests.support.reports import coded, versioned
 
 
 def _lines(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -54,9 +42,9 @@ def _trained(build: Any, day: int, snapshot: str) -> list[dict[str, Any]]:
                       writes=("mf|model",))  # fmt: skip
     return [
         build.run("COMPLETE", *dag, f"{hour}:05:00", kind="AIRFLOW/DAG"),
-        _coded(build.run("COMPLETE", *task, f"{hour}:02:00", parent=dag, kind=TASK), f"dag{day}"),
-        _versioned(query, raw=snapshot),
-        _versioned(_coded(train, f"flow{day}"), raw=snapshot, zones="z"),
+        coded(build.run("COMPLETE", *task, f"{hour}:02:00", parent=dag, kind=TASK), f"dag{day}"),
+        versioned(query, raw=snapshot),
+        versioned(coded(train, f"flow{day}"), raw=snapshot, zones="z"),
     ]
 
 

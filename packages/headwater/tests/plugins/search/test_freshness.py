@@ -8,8 +8,8 @@ import pytest
 
 from headwater.plugins.search._freshness import datasets_freshness_answer
 from headwater.projection import State
-from packages.headwater.tests.health.test_health import at
 from packages.headwater.tests.health.test_states import _day
+from packages.headwater.tests.support.moments import at
 
 
 @pytest.fixture

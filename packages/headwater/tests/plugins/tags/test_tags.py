@@ -12,36 +12,7 @@ from headwater.lineage.queries import columns_answer
 from headwater.plugins.impact.queries import impact_answer
 from headwater.plugins.tags.queries import tagged_answer, tags_answer
 from packages.headwater.tests.conftest import Call
-
-IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}
-MASKED = {"type": "DIRECT", "subtype": "TRANSFORMATION", "masking": True}
-FILTER = {"type": "INDIRECT", "subtype": "FILTER"}
-
-
-def tagged(build: Any, name: str, *tags: tuple[str, ...]) -> dict[str, Any]:
-    """Return a dataset event; a tag is (key, value) or (key, value, field)."""
-    listed = [dict(zip(("key", "value", "field"), tag, strict=False)) for tag in tags]
-    dataset = build.dataset(name, tags={"tags": listed})
-    return {"eventTime": "2025-11-21T06:00:00Z", "dataset": dataset}
-
-
-def makes(
-    build: Any, hour: str, of: str, name: str, lineage: dict[str, list[tuple[str, Any]]] | None
-) -> dict[str, Any]:
-    """Return a run that writes `name` from `of`; lineage is {field: [(field of `of`, how)]}."""
-    event: dict[str, Any] = build.run("COMPLETE", name, f"make_{name}", f"{hour}:00:00",
-                                      reads=(f"db|{of}",))  # fmt: skip
-    fields = {
-        field: {"inputFields": [
-            {"namespace": "db", "name": of, "field": column,
-             "transformations": how if isinstance(how, list) else [how]}
-            for column, how in sources
-        ]}
-        for field, sources in (lineage or {}).items()
-    }  # fmt: skip
-    facets = {} if lineage is None else {"columnLineage": {"fields": fields}}
-    event["outputs"] = [build.dataset(f"db|{name}", **facets)]
-    return event
+from packages.headwater.tests.support.columns import FILTER, IDENTITY, MASKED, makes, tagged
 
 
 def _texts(answer: list[dict[str, Any]]) -> set[str]:

@@ -20,7 +20,7 @@ from headwater.plugins.trust._odcs import contract_of
 from headwater.plugins.trust.queries import check_answer
 from headwater.projection import State
 from packages.headwater.tests.conftest import Call
-from packages.headwater.tests.plugins.tags.test_tags import FILTER, IDENTITY, makes
+from packages.headwater.tests.support.columns import FILTER, IDENTITY, makes
 from packages.headwater.tests.support.graphs import two_orchestrators
 from packages.headwater.tests.support.servers import Server
 

@@ -16,10 +16,10 @@ from headwater.lookup import find_dataset
 from headwater.plugins.trust.gate import Policy
 from headwater.plugins.trust.queries import gate_answer
 from headwater.projection import State
-from packages.headwater.tests.health.test_health import _WEEK, at
-from packages.headwater.tests.plugins.changes.test_history import checked
-from packages.headwater.tests.plugins.tags.test_tags import IDENTITY, MASKED, makes, tagged
+from packages.headwater.tests.support.columns import IDENTITY, MASKED, makes, tagged
 from packages.headwater.tests.support.graphs import DAG, TASK
+from packages.headwater.tests.support.moments import WEEK, at
+from packages.headwater.tests.support.reports import checked
 
 _EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "policy.yaml"
 NOW = "2025-11-21T12:00:00Z"
@@ -193,7 +193,7 @@ def test_failed_attempt_repeated_under_its_parent_is_no_violation(build: Any) ->
 
 def test_late_upstream_pipeline_violates_the_freshness_rule(build: Any) -> None:
     events = []
-    for day in _WEEK:
+    for day in WEEK:
         event = build.run("COMPLETE", day, "daily", "00:00:00", reads=("f|a",), writes=("db|t",))
         events.append(event | {"eventTime": f"{day}T06:00:00Z"})
     state = at(build.state(*events), "2025-11-15T07:00:00Z")

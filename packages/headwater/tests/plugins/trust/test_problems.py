@@ -11,9 +11,9 @@ from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust._problems import problems_answer
 from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
-from packages.headwater.tests.health.test_health import at
 from packages.headwater.tests.health.test_states import _day
 from packages.headwater.tests.support.graphs import TASK
+from packages.headwater.tests.support.moments import at
 
 _DBT = "Database Error in model orders (models/orders.sql)\n  no space left\n  compiled code at /x"
 
