@@ -106,22 +106,7 @@ def find_field(state: State, text: str) -> tuple[Node, str]:
 
 
 def _by_short_name(state: State, text: str, type_: str | None) -> Node:
-    whole: set[Node] = set()
-    part: set[Node] = set()
-    others: set[Node] = set()  # of the other type
-    other_parts: set[Node] = set()
-    for name, node in _all_names(state):
-        is_part = name.endswith(text) and name[-len(text) - 1 : -len(text)] in list("./:")
-        if type_ not in (None, node.type):
-            others |= {node} if text in (name, f"{node.namespace}:{name}") else set()
-            other_parts |= {node} if is_part else set()
-        elif text in (name, f"{node.namespace}/{name}"):
-            whole.add(node)
-        elif is_part:
-            part.add(node)
-    if all(node.type == "job" for node in whole):  # a job does not hide a table of the same name
-        whole |= {node for node in part if whole and node.type == "dataset"}
-    found = sorted(whole or part or others or other_parts)
+    found = _best_matches(state, text, type_)
     if len(found) == 1:
         return found[0]
     if found:
@@ -134,6 +119,20 @@ def _by_short_name(state: State, text: str, type_: str | None) -> Node:
         return _by_short_name(state, spelled, "job")
     then = " at that moment" if state.is_past else ""
     raise NotFoundError(f"no job or dataset is called {text!r}{then}", _nearest(state, text))
+
+
+def _best_matches(state: State, text: str, type_: str | None) -> list[Node]:
+    """Return the nodes with this name, else those whose name ends with it, else of other types."""
+    whole, part, other_whole, other_part = (set[Node]() for _ in range(4))
+    for name, node in _all_names(state):
+        is_other = type_ not in (None, node.type)
+        if text in (name, f"{node.namespace}{':' if is_other else '/'}{name}"):
+            (other_whole if is_other else whole).add(node)
+        elif name.endswith(text) and name[-len(text) - 1 : -len(text)] in list("./:"):
+            (other_part if is_other else part).add(node)
+    if whole and all(node.type == "job" for node in whole):
+        whole |= {node for node in part if node.type == "dataset"}  # no job hides a table
+    return sorted(whole or part or other_whole or other_part)
 
 
 def _unique_names(state: State, text: str, nodes: list[Node]) -> list[str]:

@@ -98,20 +98,25 @@ def _lineage(body: Json, kind: str) -> Iterator[EventWarning]:
         yield from _lineage_of_dataset(_lineage_of(body["dataset"]), "dataset.facets.lineage")
         return
     if facet := _lineage_of(body["job"]):
-        path = "job.facets.lineage.entries"
         entries = facet.get("entries")
+        yield from _entries(entries, "job.facets.lineage.entries")
         if not isinstance(entries, list):
-            yield _warning(path, entries, "a list of entries")
             return
-        for index, entry in enumerate(entries):
-            yield from _end(entry, f"{path}[{index}]")
-            if isinstance(entry, dict):
-                yield from _lineage_of_dataset(entry, f"{path}[{index}]")
     for side in ("inputs", "outputs"):
         for index, item in enumerate(body.get(side) or ()):
             if _lineage_of(item):
                 expected = "the lineage facet of the job; this one is not used"
                 yield _warning(f"{side}[{index}].facets.lineage", "a lineage facet", expected)
+
+
+def _entries(entries: Any, path: str) -> Iterator[EventWarning]:
+    if not isinstance(entries, list):
+        yield _warning(path, entries, "a list of entries")
+        return
+    for index, entry in enumerate(entries):
+        yield from _end(entry, f"{path}[{index}]")
+        if isinstance(entry, dict):
+            yield from _lineage_of_dataset(entry, f"{path}[{index}]")
 
 
 def _lineage_of(owner: Json) -> Json:

@@ -56,14 +56,8 @@ def _places(body: Any) -> Iterator[_Place]:
     while waiting:
         place = waiting.pop()
         yield place
-        if isinstance(place.value, dict):
-            items: Iterable[tuple[Any, Any]] = place.value.items()
-        elif isinstance(place.value, list):
-            items = enumerate(place.value)
-        else:
-            continue
         level = place.level + 1
-        for key, value in items:
+        for key, value in _items(place.value):
             if isinstance(key, str) and len(key) > LONGEST_TEXT:
                 yield _Place(key, (place.keys, "<key>"), level)
             if isinstance(value, str):
@@ -71,6 +65,12 @@ def _places(body: Any) -> Iterator[_Place]:
                     yield _Place(value, (place.keys, key), level)
             elif isinstance(value, (dict, list)) and (value or level >= MOST_LEVELS):
                 waiting.append(_Place(value, (place.keys, key), level))
+
+
+def _items(value: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 def _problem(place: _Place) -> tuple[str, str] | None:

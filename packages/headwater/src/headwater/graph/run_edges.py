@@ -157,16 +157,15 @@ def _take_renames(edges: Edges, former: dict[DatasetName, DatasetName]) -> None:
 
 def declared_edges(state: State, job: Job) -> Edges:
     """Return the edges of a job that JobEvents, other jobs and datasets that it exposes state."""
-    declared = job.declared
     edges = Edges()
-    if declared is not None:
+    if (declared := job.declared) is not None:
         edges = _of_names(state, declared.inputs, declared.outputs)
         if declared.lineage:
             _take_entries(state, edges, job.ref, parsed(declared.lineage, parse_entries))
-    for ref in job.stated_by or ():
-        for entry in _explicit_lineage_of(state, ref):
-            if entry.target == job.ref:
-                edges.reads |= sources_of_entry(state, entry, job.ref)
+    entries = (item for ref in job.stated_by or () for item in _explicit_lineage_of(state, ref))
+    for entry in entries:
+        if entry.target == job.ref:
+            edges.reads |= sources_of_entry(state, entry, job.ref)
     for name in state.exposed.get(job.ref, ()):
         if job.ref.name in state.datasets[name].facets.parsed(DbtExposures).exposures:
             edges.reads.add(state.identity.primary(name))

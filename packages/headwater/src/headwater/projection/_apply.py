@@ -111,13 +111,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     is_new = not run.has_events
     if is_new and (run.children or len(state.runs_by_id[event.run_id]) > 1):
         state.moved.add(job.ref, state.revision + 1)  # references may now resolve differently
-    run.first = stamp.time if run.first is None else min(run.first, stamp.time)
-    run.last = stamp.time if run.last is None else max(run.last, stamp.time)
-    if event.type is EventType.START:
-        run.started = stamp.time if run.started is None else min(run.started, stamp.time)
-    run.is_running = run.is_running or event.type in (EventType.START, EventType.RUNNING)
-    if event.type.is_end and (run.end is None or stamp > run.end[0]):
-        run.end = (stamp, event.type)
+    _set_times(run, event.type, stamp)
     run.facets.put(event.run_facets, stamp)
     run.code.put(select(event.job_facets, ("sourceCodeLocation", "sql")), stamp)
     _set_parent(state, run, event.run_facets.get(Parent.KEY), stamp, is_new=is_new)
@@ -140,6 +134,16 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         add_exposures(state, event.job.namespace, item, stamp)
         add_schemas(state, event.job.namespace, item)
     add_table_change(state, event, run.key, stamp)
+
+
+def _set_times(run: Run, type_: EventType, stamp: Stamp) -> None:
+    run.first = stamp.time if run.first is None else min(run.first, stamp.time)
+    run.last = stamp.time if run.last is None else max(run.last, stamp.time)
+    if type_ is EventType.START:
+        run.started = stamp.time if run.started is None else min(run.started, stamp.time)
+    run.is_running = run.is_running or type_ in (EventType.START, EventType.RUNNING)
+    if type_.is_end and (run.end is None or stamp > run.end[0]):
+        run.end = (stamp, type_)
 
 
 def _column_sources(event: RunEvent | JobEvent) -> list[Dataset]:
