@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from headwater.errors import BusyError, DeadlineError
 
-__all__ = ["check", "acquired", "left", "start", "watched"]
+__all__ = ["check", "acquired", "left", "popped", "start", "watched"]
 
 Item = TypeVar("Item")
 
@@ -51,6 +51,16 @@ def watched(items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
         check()
         yield item
+
+
+def popped(waiting: list[Item]) -> Iterator[Item]:
+    """Remove and yield the last item until none waits, and check the deadline before each.
+
+    A walk adds what it finds to `waiting`.
+    """
+    while waiting:
+        check()
+        yield waiting.pop()
 
 
 @contextmanager

@@ -158,5 +158,19 @@ def test_marquez_queries_stop_at_the_deadline_with_a_400(
     live.log.close()
 
 
+def test_walk_of_a_graph_stops_at_the_deadline() -> None:
+    looks, waiting, walked = iter(range(9)), [0], list[int]()
+
+    def walk() -> None:
+        deadline.start(3, lambda: next(looks))
+        for item in deadline.popped(waiting):
+            walked.append(item)
+            waiting.append(item + 1)  # without end
+
+    with pytest.raises(DeadlineError):
+        copy_context().run(walk)
+    assert (walked, waiting) == ([0, 1, 2], [3])
+
+
 def test_every_query_is_covered_by_the_deadline_test() -> None:
     assert _ASKED.keys() == load_queries().keys()

@@ -100,8 +100,7 @@ def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> boo
     """
     known = generations_of(state)
     seen, open_ = {name}, [name]
-    while open_:
-        nearest = open_.pop()
+    for nearest in deadline.popped(open_):
         writers = known.writers(nearest)
         if nearest in invocation.written or not invocation.completed.isdisjoint(writers):
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import NamedTuple
 
+from headwater import deadline
 from headwater.datasets.quality import Check
 from headwater.datasets.removal import is_gone
 from headwater.events import JobRef
@@ -305,8 +306,7 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
     known, graph = generations_of(state), graph_of(state, Level.TASK)
     found: set[JobRef] = set()
     seen, open_ = {node}, [node]
-    while open_:
-        nearest = open_.pop()
+    for nearest in deadline.popped(open_):
         is_job = nearest.type == "job"
         jobs = [nearest.job_ref] if is_job else known.writers(nearest.dataset_name)
         runs = [run for ref in jobs if (run := newest_run(state, ref))]

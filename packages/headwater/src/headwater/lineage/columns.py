@@ -20,6 +20,7 @@ from headwater.graph.current import generations_of
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, dataset_ref, fields_of, node_id
+from headwater.graph.run_edges import derived_dataset
 from headwater.graph.walk import reached
 from headwater.identity import DatasetName
 from headwater.lineage.models import ColumnNode, ColumnsAnswer
@@ -91,8 +92,7 @@ def columns_answer(
 
 def _add_tags(top: ColumnNode, tags: Tags) -> None:
     open_ = [top]
-    while open_:
-        leaf = open_.pop()
+    for leaf in deadline.popped(open_):
         name = DatasetName(leaf["namespace"], leaf["name"])
         leaf["tags"] = tags.as_info(name, leaf["field"]) or _NONE
         open_ += leaf["children"]
@@ -158,7 +158,7 @@ def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
         succeeded: set[Step] = set()
         for edge in edges_of(column, indirect=indirect):
             other = edge.source if is_up else edge.target
-            job = edge.job.name if edge.job.namespace else ""  # a view has no job
+            job = edge.job.name if derived_dataset(edge.job) is None else ""
             step = Step(other, edge.label, job, edge.is_direct)
             found[step].add(edge.evidence)
             if not edge.is_failed:
@@ -190,9 +190,7 @@ def _within(next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
 def _grow(next_of: _Steps, root: Column, depth: int, seen: set[Column]) -> ColumnNode:
     top = _column_node(Step(root, "", "", is_direct=True))
     open_ = [(root, top, 0)]
-    while open_:
-        deadline.check()
-        column, leaf, steps = open_.pop()
+    for column, leaf, steps in deadline.popped(open_):
         others = next_of(column)
         if column in seen:
             leaf["isRepeated"] = bool(others)

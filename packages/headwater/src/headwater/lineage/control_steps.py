@@ -94,8 +94,7 @@ class ControlSteps:
         newest = newest_of(run for run in runs if children_of(state, run))
         found: set[JobRef] = set()
         open_ = [(newest, True)] if newest else []
-        while open_:
-            run, is_above = open_.pop()
+        for run, is_above in deadline.popped(open_):
             for child in children_of(state, run):
                 level = levels.of(child.key.job)
                 if level > self._level or (level == self._level and is_above):

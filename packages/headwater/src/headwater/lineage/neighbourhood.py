@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Set
 from functools import partial
 from typing import Annotated, Literal
 
-from headwater import memory
+from headwater import deadline, memory
 from headwater.errors import ConfigError
 from headwater.graph.column_graph import Column, ColumnGraph
 from headwater.graph.current import generations_of, graph_of, level_of
@@ -135,8 +135,7 @@ def _datasets_next(kept: Set[Node], graph: Graph, node: Node, way: str) -> list[
     found: set[Node] = set()
     seen: set[Node] = set()
     open_ = neighbours(graph, node, way)
-    while open_:
-        other = open_.pop()
+    for other in deadline.popped(open_):
         if other.type == "dataset" or other in kept:
             found.add(other)
         elif other not in seen:

@@ -21,6 +21,7 @@ from headwater.events import JobRef
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, fields_of
+from headwater.graph.run_edges import derived_dataset
 from headwater.identity import DatasetName
 from headwater.projection import State
 from headwater.text import counted
@@ -177,4 +178,4 @@ def jobs_of(state: State, names: Iterable[DatasetName], *, is_read: bool) -> lis
     """Return the jobs that read, or write, some datasets."""
     generations = generations_of(state)
     users = generations.readers if is_read else generations.writers
-    return sorted({ref for name in names for ref in users(name) if ref.namespace})
+    return sorted({ref for name in names for ref in users(name) if derived_dataset(ref) is None})

@@ -136,9 +136,7 @@ class Tags:
         tags_of: dict[Column, set[tuple[Tag, Column]]] = {}
         feeds: dict[Column, list[tuple[Column, bool]]] = defaultdict(list)
         open_ = [column]
-        while open_:
-            deadline.check()
-            current = open_.pop()
+        for current in deadline.popped(open_):
             if current not in tags_of and current not in self._cache:
                 own = self._own_of(current.dataset).get(current.field, ())
                 tags_of[current] = {(tag, current) for tag in own}
@@ -146,9 +144,7 @@ class Tags:
                     feeds[above].append((current, how == "masked"))
                     open_.append(above)
         open_ = list(feeds)  # the farthest is popped first
-        while open_:
-            deadline.check()
-            above = open_.pop()
+        for above in deadline.popped(open_):
             tags = tags_of[above] if above in tags_of else self._cache[above]
             for target, is_masked in feeds[above]:
                 inherited = (

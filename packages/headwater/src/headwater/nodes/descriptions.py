@@ -37,9 +37,8 @@ class _Inherited:
     def of(self, column: Column) -> InheritedDescription | None:
         described: dict[Column, str] = {}
         seen, open_ = {column}, [column]
-        while open_:
-            deadline.check()
-            sources = self._unchanged_sources(open_.pop())
+        for nearest in deadline.popped(open_):
+            sources = self._unchanged_sources(nearest)
             if not sources:
                 return None
             for source in sources:

@@ -190,8 +190,7 @@ def run_tree(state: State, root: Run) -> models.RunTree:
     """
     top = _run_leaf(state, root)
     open_, seen = [(root, top, 0)], {root.key}
-    while open_:
-        run, leaf, steps = open_.pop()
+    for run, leaf, steps in deadline.popped(open_):
         children = [child for child in children_of(state, run) if child.key not in seen]
         if steps == MOST_STEPS:
             leaf["hasMore"] = bool(children)

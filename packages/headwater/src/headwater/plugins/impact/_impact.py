@@ -116,8 +116,7 @@ def _possibly_affected(
         is_known = any(generation.runs) and all(is_text_complete(state, r) for r in generation.runs)
         if bare or not (edges.writes or is_known):
             found.add(Node.of_job(generation.job))
-    while open_:
-        node = open_.pop()
+    for node in deadline.popped(open_):
         if node not in found:
             found.add(node)
             open_ += neighbours(graph, node, "down")

@@ -257,9 +257,7 @@ def _feeds(
         if column.field == WHOLE
         for field in fields_of(state, Node.of_dataset(column.dataset))
     ]
-    while open_:
-        deadline.check()
-        column = open_.pop()
+    for column in deadline.popped(open_):
         if column in seen or column.dataset not in names:
             continue
         seen.add(column)

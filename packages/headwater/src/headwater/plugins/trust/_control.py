@@ -28,7 +28,7 @@ def control_upstream(state: State, runs: Iterable[Run]) -> list[Run]:
     found: dict[RunKey, Run] = {}
     waiting = list(runs)
     walked: set[RunKey] = set()
-    for run in deadline.watched(_popped(waiting)):
+    for run in deadline.popped(waiting):
         for ancestor in ancestry_of(state, run):
             if ancestor.key in walked:
                 break
@@ -38,11 +38,6 @@ def control_upstream(state: State, runs: Iterable[Run]) -> list[Run]:
                     found[upstream.key] = upstream
                     waiting.append(upstream)
     return list(found.values())
-
-
-def _popped(waiting: list[Run]) -> Iterator[Run]:
-    while waiting:
-        yield waiting.pop()
 
 
 def _direct(state: State, run: Run) -> Iterator[Run]:
