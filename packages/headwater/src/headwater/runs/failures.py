@@ -12,6 +12,7 @@ from headwater.projection.derived import (
     began_at,
     children_of,
     descendants_of,
+    is_streaming,
     parent_of,
 )
 from headwater.runs.summary import place_of_run
@@ -52,11 +53,12 @@ def was_repeated(state: State, run: Run, top: Run | None = None) -> bool:
 
 
 def is_retried(state: State, run: Run) -> bool:
-    """Return True if the job ran again under the same parent after this run ended.
+    """Return True if the job ran again under the same parent after this run, and that run ended.
 
-    A run for another element of a mapped Airflow task or a Metaflow foreach is no retry. Where the
-    elements are not reported, runs at the same time show that there are several. A later run of
-    such a job is no retry unless the parent run completed. A resumed flow retries its elements too.
+    A retry that is running may fail too; a stream never ends. A run for another element of a mapped
+    Airflow task or a Metaflow foreach is no retry. Where the elements are not reported, runs at the
+    same time show that there are several. A later run of such a job is no retry unless the parent
+    run completed. A resumed flow retries its elements too.
     """
     parent = parent_of(state, run)
     if parent is None:
@@ -67,7 +69,8 @@ def is_retried(state: State, run: Run) -> bool:
     if run.facets.parsed(MetaflowTask).pathspec:
         others = [state.runs[key] for key in state.jobs[run.key.job].runs]
     same = [o for o in others if None in (element, _element_of(o)) or element == _element_of(o)]
-    if not any((began_at(state, other) or 0) >= ended for other in same if other is not run):
+    later = (o for o in same if o is not run and (began_at(state, o) or 0) >= ended)
+    if not any(outcome(state, o).ended is not None or is_streaming(state, o) for o in later):
         return False
     return (
         element is not None
