@@ -198,9 +198,10 @@ def test_column_of_a_renamed_table_is_not_safe_to_drop(build: Any) -> None:
         _write(build, "10:00:00", schema=schema), _change(build, "11:00:00", "DROP")
     )
     verdict = impact_answer(renamed, "t", field="a")["drop"]
-    assert verdict["verdict"] == "unknown"
-    assert "The dataset was renamed to t_2025 by cleanup." in [
-        reason["message"] for reason in verdict["reasons"]
+    assert verdict["verdict"] == "unsafe"
+    assert [reason["message"] for reason in verdict["reasons"]] == [
+        "1 column takes values from it: t_2025.a.",
+        "The dataset was renamed to t_2025 by cleanup.",
     ]
     verdict = impact_answer(dropped, "t", field="a")["drop"]
     assert verdict["verdict"] == "safe"

@@ -83,11 +83,6 @@ def events_of(build: Any, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _plain(runs: list[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
-    """Return runs in which plain ones replace those of some kinds."""
-    return [{**run, "kind": "plain"} if run["kind"] in kinds else run for run in runs]
-
-
 def _without_files(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return runs that use no files of folders."""
     sides = ("reads", "writes")
@@ -551,8 +546,7 @@ def test_agents_and_the_interface_give_the_same_verdicts(
 @given(runs=RUNS)
 def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) -> None:
     """A run is affected by a version exactly if the provenance of what it wrote contains it."""
-    renames = {"RENAME", "SQL alter"} & {run["kind"] for run in runs}
-    state = build.state(*events_of(build, _plain(runs, "view") if renames else runs))
+    state = build.state(*events_of(build, runs))
     generations = generations_of(state)
     written = [
         version_of(state, name, write.version)
@@ -576,7 +570,7 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
             if flow.is_kept or flow.dataset in edges.reads  # others feed no output on the way
         }
         found = below.get((_node_of(named), named.version), [])
-        if any(writer.is_view for writer in named.writers):
+        if any(named.name in writer.queried_outputs for writer in named.writers):
             continue  # what such a version contains depends on the time of the query
         own = {*named.writers}
         # One that failed to write a dataset may be above only because of that dataset.

@@ -52,7 +52,13 @@ def with_sql_datasets(
 
 
 def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets:
-    """Return outputs with the lifecycleStateChange that the text states; reported ones stay."""
+    """Return outputs with the lifecycleStateChange that the text states; reported ones stay.
+
+    A table that the text only gives another name is no output.
+    """
+    if (change := table_change(text)) and change.kind == "RENAME":
+        former, new = (parts[-1].lower() for parts in change.tables)
+        outputs = tuple(i for i in outputs if former == new or _last(i.name) != former)
     own = {"lifecycleStateChange", "columnLineage"}
     bare = {i.name: i.namespace for i in outputs if not (i.io_facets or i.facets.keys() & own)}
     found = changes_in(text, bare, [item.name for item in inputs])

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 from headwater.events._event import Facets, JobRef, Json
 from headwater.events._parse import run_id_of
 from headwater.events.column_lineage import is_name, objects
-from headwater.sql.changes import FROM_SQL
+from headwater.sql.changes import FROM_SQL, REFILLED
 from headwater.text import tag_label
 
 EXPOSURE = "EXPOSURE"
@@ -192,12 +192,15 @@ class LifecycleStateChange(Facet, key="lifecycleStateChange"):
     previousIdentifier: Json
     is_from_sql: bool
     """True if the SQL text states it and the producer did not report it."""
+    is_refilled: bool
+    """True if the SQL text fills the table that it emptied."""
 
     @classmethod
     def _values(cls, facet: Json) -> Iterable[object]:
         yield (text_or_none(facet.get("lifecycleStateChange")) or "").upper() or None
         yield _object(facet.get("previousIdentifier"))
-        yield facet.get(FROM_SQL) is True
+        yield facet.get(FROM_SQL) in (True, REFILLED)
+        yield facet.get(FROM_SQL) == REFILLED
 
     @property
     def removes_data(self) -> bool:

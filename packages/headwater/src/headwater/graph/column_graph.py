@@ -31,13 +31,16 @@ from headwater.events import (
     parse_derivation,
     parse_entries,
 )
+from headwater.events.facets import Schema
+from headwater.graph import folders
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
+from headwater.graph.lifecycle import emptied_before, former_names
 from headwater.graph.nodes import Node, fields_of
 from headwater.graph.run_edges import derived_dataset, run_edges
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
-from headwater.projection import Run, RunKey, RunState, State, outcome
+from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import parsed
 
@@ -194,11 +197,42 @@ class ColumnGraph:
         if key not in self._loaded:
             deadline.check()
             reported = _of_run(self._state, run) if run else _declared(self._state, job)
-            edges = _edges(self._state, reported, job)
+            edges = (*_edges(self._state, reported, job), *self._renamed(run, job))
             if run and outcome(self._state, run).state in (RunState.FAILED, RunState.ABORTED):
-                edges = (edge._replace(is_failed=True) for edge in edges)
+                edges = tuple(edge._replace(is_failed=True) for edge in edges)
             self._loaded[key] = list(edges)
         return self._loaded[key]
+
+    def _renamed(self, run: Run | None, job: JobRef) -> Iterator[ColumnEdge]:
+        """Yield an edge for each column of the datasets that got another name."""
+        for new, former, time in _renames(self._state, run, job):
+            fields = _schema_of(self._state, run, new) or self._fields_at(former, time)
+            for field in sorted(fields or self._fields_of(former) | self._fields_of(new)):
+                columns = Column(new, field), Column(former, field)
+                yield ColumnEdge(*columns, (_SAME,), True, False, Legacy(), job)
+
+    def _fields_at(self, name: DatasetName, time: int) -> set[str]:
+        """Return the columns that a dataset had at a time, according to those who wrote it."""
+        found: set[str] = set()
+        since = emptied_before(self._state, name, time)
+        for run, job in self._writing(name):
+            if run and not (since <= (outcome(self._state, run).ended or time) <= time):
+                continue
+            found |= _schema_of(self._state, run, name)
+            for new, former, before in _renames(self._state, run, job):
+                found |= self._fields_at(former, before) if new == name and before < time else set()
+            if not any(_renames(self._state, run, job)):
+                edges = self._edges_of(run, job)
+                found |= {edge.target.field for edge in edges if edge.target.dataset == name}
+        return found - {EVERY_ROW}
+
+    def _fields_of(self, name: DatasetName) -> set[str]:
+        """Return the columns of the schema of a dataset, and those that its readers used."""
+        found = set(fields_of(self._state, Node.of_dataset(name)))
+        for run, job in self._reading(name):
+            if not any(_renames(self._state, run, job)):
+                found |= {e.source.field for e in self._edges_of(run, job) if e.source[0] == name}
+        return found - {UNKNOWN_COLUMN}
 
     def _columns_of(self, name: DatasetName) -> list[str]:
         """Return all reported columns of a dataset; only EVERY_ROW if there are none."""
@@ -215,6 +249,27 @@ def _used(
     """Return the datasets that a run of a generation read or wrote; without one, as declared."""
     edges = generation.edges if run is None else generations.own(run)
     return edges.writes if way == "writes" else edges.reads
+
+
+_SAME = Transformation("DIRECT", "IDENTITY")
+
+
+def _renames(
+    state: State, run: Run | None, job: JobRef
+) -> list[tuple[DatasetName, DatasetName, int]]:
+    """Return what a run or DatasetEvents renamed: the new names, the former ones and the times."""
+    if run is not None:
+        time = start_of(run) or 0
+        return [(new, former, time) for new, former in former_names(state, run).items()]
+    name = derived_dataset(job)
+    return [(name, *rename) for rename in folders.renames(state, name)] if name else []
+
+
+def _schema_of(state: State, run: Run | None, name: DatasetName) -> set[str]:
+    """Return the columns of a dataset in the schema that a run reported when it wrote it."""
+    uses = run.outputs.items() if run else ()
+    found = (use for spelled, use in uses if state.identity.primary(spelled) == name)
+    return {field for use in found for field in use.dataset_facets.parsed(Schema).fields}
 
 
 def edges_of_run(state: State, run: Run, job: JobRef) -> Iterator[ColumnEdge]:

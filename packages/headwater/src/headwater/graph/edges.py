@@ -232,7 +232,7 @@ class _RunEdges:
         whole = {
             run.key
             for generation, part in parts.items()
-            if part is generation.edges
+            if part is generation.original.edges
             for run in generation.runs
         }
         self._limited: dict[RunKey, Edges] = {}

@@ -30,10 +30,15 @@ def derived_edges(state: State, name: DatasetName) -> Edges:
     return edges
 
 
-def is_renamed(state: State, name: DatasetName) -> bool:
-    """Return True if a DatasetEvent gave a dataset this name: it keeps its rows of that time."""
+def renames(state: State, name: DatasetName) -> set[tuple[DatasetName, int]]:
+    """Return the former names of the datasets to which DatasetEvents gave a name, with times."""
     changes = (change for record in records_of(state, name) for change in record.lifecycle or ())
-    return any(change.kind == "RENAME" and change.run is None for change in changes)
+    return {
+        (former, change.stamp.time)
+        for change in changes
+        if change.kind == "RENAME" and change.run is None and change.other
+        if (former := state.identity.primary(change.other)) != name
+    }
 
 
 def edges_at(state: State, edges: Edges, end: float) -> Edges:
@@ -61,6 +66,7 @@ def derivations_of(state: State, name: DatasetName, side: str) -> set[JobRef]:
 def derivations_writing(state: State, name: DatasetName) -> set[JobRef]:
     """Return the derivation of a dataset, if it has one."""
     is_stated = any(record.derivation is not None for record in records_of(state, name))
+    is_stated = is_stated or bool(renames(state, name))
     is_derived = is_stated or _in_folder(state, name) or _folder_of(state, name)
     return {derivation(name)} if is_derived else set()
 
@@ -91,6 +97,7 @@ def is_written(state: State, name: DatasetName) -> bool:
     return any(
         record.writers
         or record.derivation is not None
+        or renames(state, name)
         or any(
             (declared := state.jobs[ref].declared) and record.name in declared.outputs
             for ref in record.declaring or ()

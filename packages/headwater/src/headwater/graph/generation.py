@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, NamedTuple
@@ -51,12 +51,16 @@ class Generation:
     """The datasets that its runs dropped, emptied or renamed."""
     views: frozenset[DatasetName] = frozenset()
     """The outputs that its runs created as views."""
+    renamed: Mapping[DatasetName, DatasetName] = field(default_factory=dict)
+    """The outputs that only got another name, with the former one; these may be views."""
     spans: dict[tuple[str, DatasetName], Span] = field(default_factory=dict)
     """Cached times at which its runs read or wrote a dataset; see headwater.graph.times."""
-    queries: dict[Span, Generation] = field(default_factory=dict)
+    queries: dict[tuple[Span, DatasetName | None], Generation] = field(default_factory=dict)
     """Copies of this generation at the times of queries of its views; see `queried`."""
     queried_of: Generation | None = None
-    """Of such a copy, the generation that created the views."""
+    """Of such a copy, the generation that created or renamed the views."""
+    query: Span = Span(inf, inf)
+    """The time at which the rows of renamed views are read."""
 
     @property
     def started(self) -> int:
@@ -70,22 +74,38 @@ class Generation:
         return bool(self.views) and writes <= self.views and writes.isdisjoint(self.edges.reads)
 
     @property
+    def queried_outputs(self) -> Set[DatasetName]:
+        """Return the outputs whose rows may be read when they are queried."""
+        return self.views | self.renamed.keys()
+
+    @property
+    def current_views(self) -> list[Generation]:
+        """Return copies that read the present inputs of its views, if it also wrote tables."""
+        outputs = () if self.is_view else sorted(self.views)
+        return [self.queried(name, Span(inf, inf), lambda: self.edges) for name in outputs]
+
+    @property
     def original(self) -> Generation:
         """Return the generation that created the views, of a copy of it; otherwise itself."""
         return self.queried_of or self
 
-    def queried(self, span: Span, edges: Callable[[], Edges]) -> Generation:
+    def queried(self, output: DatasetName, span: Span, edges: Callable[[], Edges]) -> Generation:
         """Return a copy that reads its inputs at the time of a query; itself if it is no view.
 
-        `edges` returns its edges at that time.
+        `edges` returns its edges at that time. If it also wrote tables, the copy has only the view.
         """
-        if not self.is_view or span.start == inf:
+        is_whole = self.is_view or output in self.renamed
+        if output not in self.queried_outputs or (is_whole and span.start == inf):
             return self
-        found = self.queries.get(span)
+        key = span, None if is_whole else output
+        found = self.queries.get(key)
         if found is None:
-            spans = {("reads", name): span for name in self.edges.reads}
-            found = self.queries[span] = replace(
-                self, edges=edges(), spans=spans, queries={}, queried_of=self.original
+            own = edges() if is_whole else Edges(self.edges.sources_of(output) - {output}, {output})
+            spans = (
+                self.spans if output in self.renamed else {("reads", n): span for n in own.reads}
+            )
+            found = self.queries[key] = replace(
+                self, edges=own, spans=spans, queries={}, queried_of=self.original, query=span
             )
         return found
 
@@ -134,6 +154,25 @@ def declared_generation(
 ) -> Generation:
     """Return a generation without runs; it applies until the job has runs with data."""
     return Generation(ref, (0, None), True, edges, frozenset(), (), views=views)
+
+
+def renaming_generation(
+    ref: JobRef, name: DatasetName, former: DatasetName, time: int
+) -> Generation:
+    """Return the generation of a rename that a DatasetEvent reported."""
+    span = Span(time, time)
+    return Generation(
+        ref,
+        (time, None),
+        True,
+        Edges({former}, {name}),
+        frozenset(),
+        (),
+        ended=time,
+        changed=frozenset({name, former}),
+        renamed={name: former},
+        spans={("reads", former): span, ("writes", name): span},
+    )
 
 
 class EffectiveGenerations:
@@ -239,4 +278,10 @@ def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
     A reader of a view depends on what the inputs of the view contained when it was queried.
     """
     current = set(effective(oldest_first))
-    return {n for g in oldest_first if g not in current or g.is_view for n in g.edges.writes}
+    return {
+        name
+        for generation in oldest_first
+        for name in (
+            generation.queried_outputs if generation in current else generation.edges.writes
+        )
+    }

@@ -38,11 +38,17 @@ from headwater.graph.generation import (
     declared_generation,
     effective,
     latest,
+    renaming_generation,
     superseded,
 )
 from headwater.graph.kept_rows import Parts, kept_rows
 from headwater.graph.levels import Level, Levels
-from headwater.graph.lifecycle import changed_datasets, created_datasets, created_views
+from headwater.graph.lifecycle import (
+    changed_datasets,
+    created_datasets,
+    created_views,
+    renamed_datasets,
+)
 from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
     Edges,
@@ -260,7 +266,7 @@ class Generations(RunValues):
     def flows_into(self, generation: Generation) -> list[Flow]:
         """Return the flows into a generation, from those that wrote what it read or kept."""
         return [
-            Flow(source, name, is_kept, reading.end, reading.proves(source, name))
+            Flow(source, name, is_kept, reading.until(source), reading.proves(source, name))
             for is_kept, names in ((False, generation.edges.reads), (True, generation.kept))
             for name in names
             for reading in (self.reading(name, generation, only_earlier=is_kept),)
@@ -420,8 +426,9 @@ class Generations(RunValues):
         derived = derived_dataset(ref)
         if derived is not None:
             edges = folders.derived_edges(self.state, derived)
-            views = frozenset() if folders.is_renamed(self.state, derived) else {derived}
-            return [declared_generation(ref, edges, frozenset(views))] if edges.reads else []
+            found = [declared_generation(ref, edges, frozenset({derived}))] if edges.reads else []
+            renames = folders.renames(self.state, derived)
+            return found + [renaming_generation(ref, derived, *rename) for rename in renames]
         if self.owners(ref) or self._members(ref):
             return []
         edges = declared_edges(self.state, self.state.jobs[ref])
@@ -461,12 +468,14 @@ class Generations(RunValues):
         outcomes = [outcome(self.state, head) for head in heads.values()]
         kept = kept_rows(self.state, runs)
         started = min(time for time in map(start_of, (*heads.values(), *runs)) if time is not None)
+        edges = side_by_side([task_edges(self.levels, parts) for parts in by_head.values()])
+        renamed = renamed_datasets(self.state, runs)
         generation = self._by_key[ref][key] = Generation(
             job=ref,
             order=(started, min(run.key for run in runs)),
             is_complete=all(ended is not None for _, ended in outcomes)
             and any(condition is RunState.COMPLETED for condition, _ in outcomes),
-            edges=side_by_side([task_edges(self.levels, parts) for parts in by_head.values()]),
+            edges=edges,
             kept=kept.unknown,
             runs=tuple(runs),
             partial=kept.partial,
@@ -475,5 +484,6 @@ class Generations(RunValues):
             only_created=created_datasets(self.state, runs),
             changed=changed_datasets(self.state, runs),
             views=created_views(self.state, runs),
+            renamed=renamed if renamed.keys() >= edges.writes else {},
         )
         return generation

@@ -103,6 +103,7 @@ def removes_data(run: Run, use: Use) -> bool:
     """
     change = use.dataset_facets.parsed(LifecycleStateChange)
     refills = change.lifecycleStateChange == "TRUNCATE" and bool(run.inputs)
+    refills &= change.is_refilled or not change.is_from_sql
     return change.removes_data and not refills and not _has_rows(use)
 
 
@@ -119,6 +120,11 @@ def former_names(state: State, run: Run) -> dict[DatasetName, DatasetName]:
         and (former := canonical_name(*facet)) in run.inputs
     }
     return reported or renamed_by_text(state, run)
+
+
+def renamed_datasets(state: State, runs: Iterable[Run]) -> dict[DatasetName, DatasetName]:
+    """Return the datasets to which some runs gave their names, each with its former name."""
+    return {new: old for run in runs for new, old in former_names(state, run).items()}
 
 
 def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:

@@ -169,7 +169,8 @@ class Present:
         """Add the present generations of some tasks, and of the tasks downstream of them."""
         new = self._downstream(refs)
         self._tasks |= new.keys()
-        parts = [_Part(g, WHOLE) for ref in new for g in self._generations.effective(ref)]
+        found = [g for ref in new for g in self._generations.effective(ref)]
+        parts = [_Part(part, WHOLE) for g in found for part in (g, *g.current_views)]
         for ref in new:
             parts += self._waiting.pop(ref, ())
         try:

@@ -41,6 +41,10 @@ class Edges:
     """The sources of all other outputs; None means all inputs."""
     partly_stated: set[DatasetName] = field(default_factory=set)
     """Outputs whose sources only some of the runs state; the default sources feed them too."""
+    passed: frozenset[DatasetName] = frozenset()
+    """Of one run: the outputs that its SQL text reads after it wrote them."""
+    replaced: frozenset[DatasetName] = frozenset()
+    """Those of them that the text does not read before."""
 
     def add(self, other: Edges) -> None:
         """Add the edges of another run, so that inputs of one may feed outputs of the other.
@@ -141,6 +145,7 @@ def run_edges(state: State, run: Run) -> Edges:
         _take_renames(edges, former)
     elif (sql := sql_lineage(state, run)) is not None:
         _take_sql(edges, sql.sources)
+        edges.passed, edges.replaced = sql.passed, sql.replaced
     elif len(edges.writes) > 1:
         edges.stated_sources = _sources_by_columns(state, run, edges)
     if run.key.job in state.handoffs:

@@ -54,6 +54,10 @@ class SqlLineage:
         """The targets of which all columns are known."""
         self.certain = frozenset(name for name, own in written if not own.has_unknown_columns)
         """The targets for which all used columns and their tables are known."""
+        self.passed = frozenset(map(names.dataset, script.passed))
+        """The datasets that the text reads after it wrote them."""
+        self.replaced = frozenset(map(names.dataset, script.replaced))
+        """Those of them that it does not read before."""
         self.is_complete = script.is_complete
         """True if every column that the text uses is known."""
 

@@ -39,6 +39,12 @@ class Reading(NamedTuple):
     """The generations that wrote the version which the reader reported."""
     is_streaming: bool = False
     """True if no write replaces another one: a stream gets all of them."""
+    queried: Span | None = None
+    """When the rows of a view are read, if that is later: a view may have been renamed since."""
+
+    def until(self, source: Generation) -> float:
+        """Return the time after which nothing was read of what a source contains."""
+        return self.queried.end if self.queried and source.queried_outputs else self.end
 
     def proves(self, source: Generation, name: DatasetName) -> bool:
         """Return True if versions prove that a source wrote rows of what the reader read.
@@ -80,9 +86,9 @@ class Times:
 
     def of_writes(self, generation: Generation, name: DatasetName) -> Span:
         """Return the span of the runs of a generation that wrote a dataset."""
-        if not generation.runs:
-            return Span(0, 0)  # a declaration applies from the beginning
         found = generation.spans.get(("writes", name))
+        if found is None and not generation.runs:
+            return Span(0, 0)  # a declaration applies from the beginning
         if found is None:
             runs = [run for run in generation.runs if name in self._own(run).writes]
             found = generation.spans["writes", name] = span_of(self._state, runs or generation.runs)
@@ -99,8 +105,10 @@ class Times:
         return found
 
     def passes(self, generation: Generation, name: DatasetName) -> bool:
-        """Return True if a run of a generation read a dataset after another one wrote it."""
+        """Return True if a generation read a dataset after it wrote it, in one text or two runs."""
         users = [(run, self._own(run)) for run in generation.runs]
+        if any(name in own.passed for _, own in users):
+            return True
         readers = [(run, span_of(self._state, [run])) for run, own in users if name in own.reads]
         writers = [(run, start_of(run) or 0) for run, own in users if name in own.writes]
         return any(
@@ -108,6 +116,17 @@ class Times:
             for writer, start in writers
             for reader, span in readers
         )
+
+    def replaces(self, generation: Generation, name: DatasetName) -> bool:
+        """Return True if a generation wrote a dataset before it read it, and kept no older rows."""
+        if not generation.is_complete or name in generation.partial | generation.kept:
+            return False
+        users = [(run, self._own(run)) for run in generation.runs]
+        if any(name in own.reads for _, own in users if name in own.writes - own.replaced):
+            return False
+        readers = [run for run, own in users if name in own.reads - own.replaced]
+        writers = [span_of(self._state, [run]).end for run, own in users if name in own.writes]
+        return all(min(writers, default=inf) <= (start_of(run) or 0) for run in readers)
 
     def streams(self, generation: Generation, name: DatasetName) -> bool:
         """Return True if a streaming run of a generation read a dataset."""
@@ -145,17 +164,19 @@ class Times:
     ) -> Reading:
         """Return what a reader can depend on; `writers` wrote the versions that it reported."""
         span = self.of_reads(reader, name)
+        queried = reader.query if name in reader.renamed.values() else None
         proven = tuple(dict.fromkeys(g for g in writers if g is not reader))
         if self.streams(reader, name):
             return Reading(span.start, span.end, proven, is_streaming=True)
         if not proven:
-            return Reading(span.start, span.end)
+            return Reading(span.start, span.end, queried=queried)
         written = [self.of_writes(g, name) for g in proven]
         in_time = [g for g, w in zip(proven, written, strict=True) if w.start <= span.end]
         return Reading(
             min(span.start, *(w.start for w in written)),
             min(span.end, max(w.end for w in written)),
             tuple(in_time) or proven,
+            queried=queried,
         )
 
     def counted(
@@ -178,7 +199,9 @@ class Times:
         covered = set(replaced)
         for position in range(last - 1, -1, -1):
             generation = writing[position]
-            if generation is reader:
+            if reader and generation is (reader.original if reader.renamed else reader):
+                if self.replaces(generation, name):
+                    break
                 continue
             span = self.of_writes(generation, name)
             parts = generation.parts.get(name)
@@ -202,15 +225,15 @@ class Times:
         Of those that only created or altered the dataset, none counts if another one wrote rows.
         Of one that created a view, a copy reads the inputs of the view at the time of the reading.
         """
-        ends = {g: self.of_writes(g, name).end if g.runs else inf for g in writers}
+        ends = {g: self.of_writes(g, name).end or inf for g in writers}  # a declaration has no end
         if reading.start < inf:
             since = emptied_before(self._state, name, reading.start)
         else:
             since = emptied_by(self._state, name, max(ends.values(), default=-inf))
         found = [g for g in writers if ends[g] >= since]
         found = [g for g in found if name not in g.only_created] or found
-        span = Span(reading.start, reading.end)
-        return [g.queried(span, partial(self._edges_at, g, reading.end)) for g in found]
+        span = reading.queried or Span(reading.start, reading.end)
+        return [g.queried(name, span, partial(self._edges_at, g, span.end)) for g in found]
 
     def _edges_at(self, generation: Generation, end: float) -> Edges:
         edges = generation.edges

@@ -64,7 +64,7 @@ def generations_downstream(
 
 def _with_queries(generations: Generations, generation: Generation) -> list[Generation]:
     """Return a generation and its copies at the times of queries of the views that it created."""
-    if generation.is_view:
+    if generation.queried_outputs:
         of_task(generations, generation.job)
     return [generation, *generation.queries.values()]
 
@@ -74,7 +74,7 @@ def of_task(
 ) -> list[Generation]:
     """Return all generations of a task, with the copies at the times of queries of its views."""
     every = generations.derived(ref, "generations", list)
-    views = {name for generation in every if generation.is_view for name in generation.edges.writes}
+    views = {name for generation in every for name in generation.queried_outputs}
     users = (generations.readers, generations.writers)
     for user in {user for name in views for users_of in users for user in users_of(name)} - above:
         own = every if user == ref else of_task(generations, user, above | {ref})

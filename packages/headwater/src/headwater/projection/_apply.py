@@ -37,7 +37,6 @@ from headwater.projection._statements import (
     add_lifecycle,
     add_schemas,
     add_table_change,
-    derived,
     packed_lineage,
     renamed_sources,
 )
@@ -61,8 +60,7 @@ def apply(state: State, event: Logged) -> None:
     elif isinstance(event, DatasetEvent):
         update_dataset_of_event(state, event.dataset, stamp)
         add_derivation(state, event.dataset, stamp)
-        if (former := add_lifecycle(state, event.dataset, stamp, None)) is not None:
-            add_derivation(state, derived(event.dataset, former), stamp)
+        add_lifecycle(state, event.dataset, stamp, None)
         # No run is touched that would update the graph.
         state.structure_changes += LifecycleStateChange.KEY in event.dataset.facets
     elif isinstance(event, JobEvent):

@@ -75,6 +75,8 @@ def add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None)
         is_read = change.is_from_sql
         _add_change(state, item, LifecycleChange(stamp, "RENAME", run, old, is_read))
         _add_change(state, source, LifecycleChange(stamp, "MOVE", run, new, is_read))
+        if run is None:
+            state.derived_from.setdefault(old, set()).add(new)
         return source
     is_whole = run is None or replaces_rows(item.facets, item.io_facets)
     if change.removes_data or (kind in ("CREATE", "OVERWRITE") and is_whole):
@@ -86,12 +88,6 @@ def _add_change(state: State, item: Dataset, change: LifecycleChange) -> None:
     record = state.datasets[update_dataset(state, item, change.stamp)]
     record.lifecycle = record.lifecycle or set()
     record.lifecycle.add(change)
-
-
-def derived(item: Dataset, source: Dataset) -> Dataset:
-    """Return a dataset that is derived from another one without a job."""
-    entry = {"type": "DATASET", "namespace": source.namespace, "name": source.name}
-    return Dataset(item.namespace, item.name, {"lineage": {"inputs": [entry]}})
 
 
 def renamed_sources(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> list[Dataset]:

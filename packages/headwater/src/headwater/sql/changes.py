@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-_CHANGES = re.compile(r"\b(?:create|drop|truncate|delete|alter)\b", re.IGNORECASE)
+_CHANGES = re.compile(r"\b(?:create|drop|truncate|delete|alter|rename)\b", re.IGNORECASE)
+_ROLLBACK = re.compile(r"\brollback\b(?!\s+(?:\w+\s+)?to\b)", re.IGNORECASE)
 _MOST = 50  # outputs; the text is searched for each of them
 _PART = r"""(?:[\w$]+|"[^"]+"|`[^`]+`|\[[^]]+])"""
 _NAME = rf"{_PART}(?:\s*\.\s*{_PART})*"
@@ -29,7 +30,7 @@ _STATEMENT = re.compile(
       \s+(?:if\s+not\s+exists\s+)?(?P<created>{_NAME})
     |drop\s+{_KIND}\s+(?:if\s+exists\s+)?(?P<dropped>{_NAME}(?:\s*,\s*{_NAME})*)
     |truncate\s+(?:table\s+)?(?:only\s+)?(?P<emptied>{_NAME}(?:\s*,\s*{_NAME})*)
-    |delete\s+from\s+(?:only\s+)?(?P<deleted>{_NAME})\s*$
+    |delete\s+from\s+(?:only\s+)?(?P<deleted>{_NAME})(?:\s+where\s+(?:true|1\s*=\s*1))?\s*$
     |alter\s+{_KIND}\s+(?:if\s+exists\s+)?(?:only\s+)?(?P<altered>{_NAME})
       (?:\s+(?:rename\s+to|(?P<swaps>swap\s+with))\s+(?P<renamed>{_NAME})\s*$)?
     )(?=\W|$)(?P<rest>.*)""",
@@ -43,7 +44,17 @@ _WITH_ROWS = re.compile(
 _PARTITION = re.compile(r"\bpartition\b", re.I)
 FROM_SQL = "headwater_fromSql"
 """Key that marks a lifecycleStateChange facet as read from SQL, not reported by the producer."""
+REFILLED = "refilled"
+"""Value of this key if the text also fills the table that it emptied."""
 _REMOVING = (("DROP", "dropped"), ("TRUNCATE", "emptied"), ("TRUNCATE", "deleted"))
+_RENAME = re.compile(  # of MySQL and Teradata
+    rf"^\s*rename\s+(table|view)\s+({_NAME})\s+(?:to|as)\s+({_NAME})\s*$", re.IGNORECASE
+)
+_FILLED = re.compile(
+    rf"""\s*(?:insert\s+(?:overwrite\s+)?(?:into\s+)?(?:table\s+)?
+    |create\s+(?:or\s+replace\s+)?(?:\w+\s+)?{_KIND}\s+(?:if\s+not\s+exists\s+)?)({_NAME})""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _EMPTYING = {"REPLACE", "DROP", "TRUNCATE", "AWAY"}
 _KINDS = {"CREATE", "ALTER", *_EMPTYING}
 
@@ -69,7 +80,7 @@ def table_change(text: str) -> TableChange | None:
     """Return the change that a text of one statement makes; None for any other text."""
     if "$$" in text or not _CHANGES.search(text):
         return None
-    found = _STATEMENT.match(_NOISE.sub(" ", text).strip().removesuffix(";"))
+    found = _matched(_NOISE.sub(" ", text).strip().removesuffix(";"))
     if found is None or ";" in found["rest"]:
         return None
     if found["renamed"]:
@@ -96,41 +107,65 @@ def changes_in(
     text: str, targets: Mapping[str, str], sources: Iterable[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the facets of the changes that a text makes of tables, with their namespaces."""
-    if len(targets) > _MOST or "$$" in text or not _CHANGES.search(text):
+    is_undone = _ROLLBACK.search(text)
+    if len(targets) > _MOST or "$$" in text or is_undone or not _CHANGES.search(text):
         return {}
     statements = _QUOTED.sub("''", _NOISE.sub(" ", text)).split(";")
     former = {_last(name): name for name in sources}
     found: dict[str, dict[str, Any]] = {}
     for name, namespace in targets.items():
-        if change := _change_of(_last(name), statements, former):
-            kind, _, old_name = change.partition(" ")
+        if change := _change_of(name, statements, former):
+            kind, _, rest = change.partition(" ")
             facet: dict[str, Any] = {"lifecycleStateChange": kind, FROM_SQL: True}
-            if old_name:
-                facet["previousIdentifier"] = {"namespace": namespace, "name": old_name}
+            if kind == "RENAME":
+                facet["previousIdentifier"] = {"namespace": namespace, "name": rest}
+            elif rest:
+                facet[FROM_SQL] = REFILLED
             found[name] = {"lifecycleStateChange": facet}
     return found
 
 
-def _change_of(name: str, statements: list[str], former: dict[str, str]) -> str:
+def _matched(statement: str) -> re.Match[str] | None:
+    return _STATEMENT.match(_RENAME.sub(r"alter \1 \2 rename to \3", statement))
+
+
+def _former_name(full_name: str, statement: str) -> str:
+    """Return the former name of a table in a statement that renames it, with all parts."""
+    found, parts = _matched(statement), full_name.split(".")
+    former = _parts(found["altered"]) if found else ()
+    if parts[-1].isupper():
+        former = tuple(part.upper() for part in former)
+    return ".".join((*parts[: -len(former)], *former))
+
+
+def _change_of(full_name: str, statements: list[str], former: dict[str, str]) -> str:
     """Return the change of a table: CREATE, ALTER, DROP, TRUNCATE, or RENAME and the former name.
 
     Return "" unless all statements that name the table are known changes, or empty it before it is
-    filled from other tables.
+    filled from other tables. A statement that only fills another table does not change it.
     """
+    name = _last(full_name)
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.IGNORECASE)
-    kinds = [_change_in(name, statement) for statement in statements if word.search(statement)]
+    naming = [s for s in statements if word.search(s) and not _fills_another(name, s)]
+    kinds = [_change_in(name, statement) for statement in naming]
     known = list(takewhile(_KINDS.__contains__, kinds))
-    if kinds and len(known) == len(kinds) - 1 and kinds[-1] in former:
-        return f"RENAME {former[kinds[-1]]}"
+    if kinds and len(known) == len(kinds) - 1 and (kinds[-1] in former or kinds[-1].islower()):
+        return f"RENAME {former.get(kinds[-1]) or _former_name(full_name, naming[-1])}"
     is_emptied = not _EMPTYING.isdisjoint(known)
     if len(known) < len(kinds):
         is_refilled = is_emptied or kinds[len(known)] == "REFILL"
-        return "TRUNCATE" if is_refilled and former.keys() - {name} else ""
+        return f"TRUNCATE {REFILLED}" if is_refilled and former.keys() - {name} else ""
     if not kinds or kinds[-1] == "AWAY":
         return ""
     if kinds[-1] == "DROP":
         return "DROP"
     return "TRUNCATE" if is_emptied else kinds[0]
+
+
+def _fills_another(name: str, statement: str) -> bool:
+    """Return True if a statement creates or fills another table or view, maybe from this one."""
+    found = _FILLED.match(statement)
+    return found is not None and _last(found[1]) != name
 
 
 def _change_in(name: str, statement: str) -> str:
@@ -139,7 +174,7 @@ def _change_in(name: str, statement: str) -> str:
     AWAY: the statement gives the table another name. REFILL: it replaces the table by rows of other
     tables.
     """
-    found = _STATEMENT.match(statement)
+    found = _matched(statement)
     if found is None:
         return ""
     if found["renamed"]:

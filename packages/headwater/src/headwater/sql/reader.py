@@ -103,6 +103,10 @@ class Script(NamedTuple):
     """The spelling of the columns that the statements define, by lower-case name."""
     skipped: tuple[str, ...]
     """The first words of statements, such as CALL, whose effects are unknown."""
+    passed: frozenset[Table] = frozenset()
+    """The tables that a statement reads after an earlier one wrote them."""
+    replaced: frozenset[Table] = frozenset()
+    """Those of `passed` that no statement reads before."""
 
 
 TableParts = tuple[str, ...]

@@ -92,7 +92,8 @@ def _plain(result: Script | Unread) -> Any:
     used = [[tables.of(table), name] for table, name in sorted(result.used)]
     spellings = {name: own for name, own in result.spellings.items() if name != own}
     same = [name for name, own in result.spellings.items() if name == own]
-    rest = [result.is_complete, spellings, same, result.skipped]
+    between = [tables.of_all(sorted(found)) for found in (result.passed, result.replaced)]
+    rest = [result.is_complete, spellings, same, result.skipped, *between]
     flat = [[tables.of(own.table), own.column, kinds.of(own.kind)] for own in origins.items]
     return [list(tables.items), [tuple(kind) for kind in kinds.items], flat, written, used, *rest]
 
@@ -119,8 +120,10 @@ def _script(plain: Any) -> Script:
         for table, sources, columns, rows, flags in plain[3]
     )
     used = frozenset((tables[table], name) for table, name in plain[4])
-    is_complete, spellings, same, skipped = plain[5:]
-    return Script(written, used, is_complete, {**spellings, **{n: n for n in same}}, tuple(skipped))
+    is_complete, spellings, same, skipped, *between = plain[5:]
+    spelled = {**spellings, **{n: n for n in same}}
+    passed, replaced = (frozenset(tables[number] for number in found) for found in between)
+    return Script(written, used, is_complete, spelled, tuple(skipped), passed, replaced)
 
 
 class _Numbers(Generic[Item]):

@@ -94,7 +94,10 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
     except (SqlglotError, UnreadError, RecursionError) as error:
         return Unread(reason_of(error).partition(" but got ")[0])  # without a part of the text
     written: dict[Table, list[Statement]] = {}
+    passed, read_first = set[Table](), set[Table]()
     for statement in read:
+        passed |= written.keys() & statement.tables
+        read_first |= {*statement.tables} - written.keys()
         if statement.target is not None and not statement.temporary:
             written.setdefault(statement.target, []).append(statement)
     return Script(
@@ -103,6 +106,8 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
         is_complete and not any(item.has_unknown_uses for item in read),
         {name: own for item in reversed(read) for name, own in item.spellings.items()},
         tuple(skipped),
+        frozenset(passed),
+        frozenset(passed - read_first),
     )
 
 
