@@ -6,8 +6,9 @@ producer of the parent facet, such as openlineage-python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -25,11 +26,34 @@ PRODUCER = "https://github.com/headwater-lineage/two-orchestrators-one-lineage"
 COMMIT_REPORT = (
     "https://openlineage.io/spec/facets/1-0-0/IcebergCommitReportOutputDatasetFacet.json"
 )
+PARTITION_SOURCES = f"{PRODUCER}/blob/main/docs/how-to/incidents.md"
+"""Description of the facet `headwater_partitionSources`, which has no schema."""
 
 LAUNCHER = "spark.lakehouse.launcher"
 """Spark property: the engine of the parent run, if it is not Airflow."""
 
 P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset, or one of its partitions (columns and values), from which rows come."""
+
+    dataset: DatasetName
+    partition: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A partition that a run replaced, or found to have the same rows already.
+
+    It is given by its columns and values, with all sources of its rows; without any, they are
+    unknown.
+    """
+
+    partition: Mapping[str, str]
+    sources: tuple[Source, ...] = ()
+
 
 PARENT_KEYS = (
     "parentRunId",
@@ -113,22 +137,31 @@ def report_commit(
     settings: Settings,
     table: Table,
     snapshot: Snapshot,
-    partitions: Sequence[Mapping[str, str]] = (),
+    loaded: Sequence[Loaded] = (),
+    *,
+    has_written: bool = True,
 ) -> None:
     """Report the version and the rows of a commit as an event of the parent run.
 
     The added and the total rows show whether the files of earlier loads are still upstream, and
-    `partitions` which of them: those that the commit replaced, and those that the run found to have
-    the same contents already, each by its columns and values. Spark's listener reports the rows
-    only for tables that were not loaded before its first event, and on a busy machine it sometimes
-    leaves out the version.
+    `loaded` which of them. Spark's listener reports the rows only for tables that were not loaded
+    before its first event, and on a busy machine it sometimes leaves out the version. If the run
+    has not written, because all partitions had the same rows already, the event names their sources
+    as inputs, and the snapshot is that of an earlier run.
     """
     parent = lineage_parent(spark)
     summary = snapshot.summary
     if not parent or summary is None:
         return
     with _client(settings) as client:
-        from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunState
+        from openlineage.client.event_v2 import (
+            InputDataset,
+            Job,
+            OutputDataset,
+            Run,
+            RunEvent,
+            RunState,
+        )
         from openlineage.client.facet_v2 import base_subset_dataset as subset
         from openlineage.client.facet_v2 import dataset_version_dataset as version
         from openlineage.client.facet_v2 import lifecycle_state_change_dataset as lifecycle
@@ -142,15 +175,17 @@ def report_commit(
             "totalRecords": int(summary["total-records"] or 0),
         }
         report: Any = {"_producer": PRODUCER, "_schemaURL": COMMIT_REPORT, "commitMetrics": metrics}
-        output_facets = {"icebergCommitReport": report}
-        if partitions:
+        output_facets = {"icebergCommitReport": report} if has_written else {}
+        if loaded:
             condition = subset.PartitionSubsetCondition(
-                [subset.Partition(dict(values)) for values in partitions]
+                [subset.Partition(dict(each.partition)) for each in loaded]
             )
             output_facets["subset"] = subset.OutputSubsetOutputDatasetFacet(condition)
+            output_facets["headwater_partitionSources"] = _partition_sources(loaded)
             facets["lifecycleStateChange"] = lifecycle.LifecycleStateChangeDatasetFacet(
                 lifecycle.LifecycleStateChange.OVERWRITE
             )
+        sources = {source.dataset: None for each in loaded for source in each.sources}
         dataset = OutputDataset(
             name.namespace, name.name, facets=facets, outputFacets=output_facets
         )
@@ -162,9 +197,31 @@ def report_commit(
                 run=Run(parent["parentRunId"], _engine(launcher, "unknown")),
                 job=Job(parent["parentJobNamespace"], parent["parentJobName"]),
                 eventType=RunState.RUNNING,  # DataHub rejects OTHER
+                inputs=[] if has_written else [InputDataset(s.namespace, s.name) for s in sources],
                 outputs=[dataset],
             )
         )
+
+
+def _partition_sources(loaded: Iterable[Loaded]) -> Any:
+    """Return the facet with the only sources of each partition for which they are known."""
+    partitions = [
+        {
+            "dimensions": dict(each.partition),
+            "inputs": [
+                {"namespace": source.dataset.namespace, "name": source.dataset.name}
+                | (
+                    {"partition": {"dimensions": dict(source.partition)}}
+                    if source.partition
+                    else {}
+                )
+                for source in each.sources
+            ],
+        }
+        for each in loaded
+        if each.sources
+    ]
+    return {"_producer": PRODUCER, "_schemaURL": PARTITION_SOURCES, "partitions": partitions}
 
 
 def _engine(name: str, version: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from lakehouse.descriptions import describe
 from lakehouse.errors import Conflict
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
-from spark_jobs.lineage import report_commit
+from spark_jobs.lineage import Loaded, Source, report_commit
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable
@@ -149,8 +149,7 @@ def replace_partition(
     digest: str,
     source_hash: str = "",
     may_overlap: bool = False,
-    column: str = PARTITION_COLUMN,
-    unchanged: Sequence[str] = (),
+    loaded: Sequence[Loaded] = (),
 ) -> bool:
     """Replace the rows that match `condition` by `rows` in one commit; return True if it wrote.
 
@@ -158,8 +157,7 @@ def replace_partition(
     from which the rows are computed). The commit stores the partition's name and hashes. So after
     a crash before the commit the old rows are unchanged, and after it the next run skips the
     partition. If partitions may overlap, only the one written last is skipped. Lineage reports that
-    the commit replaced this partition, by the value of `column`, and that those in `unchanged` were
-    up to date.
+    the commit replaced the partitions in `loaded`, or that they were up to date.
 
     Raises:
         Conflict: another writer changed rows of the partition since the start.
@@ -192,8 +190,7 @@ def replace_partition(
             f"Another writer changed {partition_name} of {table.name} in the meantime; its rows "
             "are kept. Run the task again to replace them."
         ) from error
-    values = [{column: name} for name in (partition_name, *unchanged)]
-    report_newest_commit(rows.sparkSession, settings, table, values)
+    report_newest_commit(rows.sparkSession, settings, table, loaded)
     return True
 
 
@@ -201,10 +198,17 @@ def report_newest_commit(
     spark: SparkSession,
     settings: Settings,
     table: Table,
-    partitions: Sequence[Mapping[str, str]] = (),
+    loaded: Sequence[Loaded] = (),
+    *,
+    has_written: bool = True,
 ) -> None:
     """Report the version, the rows and the partitions of a table's newest commit for the task."""
     written = load_table(settings, table)
     snapshot = written.current_snapshot() if written else None
     if snapshot is not None:
-        report_commit(spark, settings, table, snapshot, partitions)
+        report_commit(spark, settings, table, snapshot, loaded, has_written=has_written)
+
+
+def loaded_from(partition_name: str, *sources: Source) -> Loaded:
+    """Return a partition by source file, with the sources of its rows, to report it."""
+    return Loaded({PARTITION_COLUMN: partition_name}, sources)

@@ -10,13 +10,15 @@ from lakehouse.errors import ChecksFailed
 from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
 from spark_jobs.ingest.spec import Spec, require_sources
-from spark_jobs.lineage import lineage_parent
+from spark_jobs.lineage import Source, lineage_parent
 from spark_jobs.tables import (
     PARTITION_COLUMN,
     ensure_table,
     first_of_each,
     literal,
+    loaded_from,
     replace_partition,
+    report_newest_commit,
     table_at,
     unique_row_id,
 )
@@ -40,17 +42,25 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
     ensure_table(spark, settings, spec.raw)
     staging_version = table_at(spec.staging.table, staging)
     raw = load_table(settings, spec.raw.table)
-    unchanged = [
-        partition.name
+    staged = spec.staging.table.dataset(settings)
+    loads = {
+        partition.name: loaded_from(
+            partition.name, Source(staged, {PARTITION_COLUMN: partition.name})
+        )
         for partition in partitions
-        if raw and loaded_content(raw, partition.name) == passed.contents[partition.name].digest
+    }
+    unchanged = [
+        load
+        for name, load in loads.items()
+        if raw and loaded_content(raw, name) == passed.contents[name].digest
     ]
+    has_written = False
     for partition in partitions:
         checked_content = passed.contents[partition.name]
         rows = spark.sql(_published(spark, spec, staging_version, partition))
         if checked_content.distinct < checked_content.rows:
             rows = first_of_each(rows, "unique_row_id")
-        replace_partition(
+        has_written |= replace_partition(
             settings,
             rows,
             spec.raw.table,
@@ -58,8 +68,11 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             F.col(PARTITION_COLUMN) == partition.name,
             digest=checked_content.digest,
             source_hash=partition.source_hash,
-            unchanged=unchanged,
+            loaded=[loads[partition.name], *unchanged],
         )
+    if not has_written:
+        found = list(loads.values())
+        report_newest_commit(spark, settings, spec.raw.table, found, has_written=False)
 
 
 def _published(spark: SparkSession, spec: Spec, checked: str, partition: Partition) -> str:

@@ -9,11 +9,13 @@ from pyspark.sql import functions as F
 
 from lakehouse.catalog import STAGED
 from lakehouse.ingest import Partition
+from lakehouse.names import file_dataset
 from lakehouse.settings import Settings
 from spark_jobs.ingest.files import naming_files, report_drift, typed_query
 from spark_jobs.ingest.spec import Spec
+from spark_jobs.lineage import Source
 from spark_jobs.quarantine import Sifted, sift, unchanged, write_quarantine
-from spark_jobs.tables import ensure_table, report_newest_commit
+from spark_jobs.tables import ensure_table, loaded_from, report_newest_commit
 
 
 def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[Partition]) -> None:
@@ -46,6 +48,11 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             )
             writer = rows.writeTo(spec.staging.table.spark)
             writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
-            report_newest_commit(spark, settings, spec.staging.table)
+            loaded = [loaded_from(each.name, *_files(each)) for each in partitions]
+            report_newest_commit(spark, settings, spec.staging.table, loaded)
             if sifted:
                 write_quarantine(spark, settings, spec.quarantine, spec.staging.table, sifted)
+
+
+def _files(partition: Partition) -> list[Source]:
+    return [Source(file_dataset(path)) for path in partition.paths]

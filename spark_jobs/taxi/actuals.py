@@ -11,7 +11,14 @@ from pyspark.sql import functions as F
 from lakehouse.catalog import Contents
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.tables import TableSchema, contents, ensure_table, replace_partition
+from spark_jobs.lineage import Loaded, Source
+from spark_jobs.tables import (
+    TableSchema,
+    contents,
+    ensure_table,
+    replace_partition,
+    report_newest_commit,
+)
 from spark_jobs.taxi import PICKUP, SPECS
 
 SQL = Path(__file__).with_name("hourly_actuals.sql").read_text()
@@ -38,7 +45,8 @@ def compute_actuals(
     hour = F.col("datetime_hour")
     window = f"{start.isoformat()}/{end.isoformat()}"
     window_contents = contents(rows, list(schema.columns), by=F.lit(window))
-    return replace_partition(
+    loaded = [Loaded({"datetime_hour": window}, (Source(raw.dataset(settings)),))]
+    has_written = replace_partition(
         settings,
         rows,
         schema.table,
@@ -46,5 +54,8 @@ def compute_actuals(
         (hour >= F.lit(start).cast("timestamp_ntz")) & (hour < F.lit(end).cast("timestamp_ntz")),
         digest=window_contents.get(window, Contents()).digest,
         may_overlap=True,
-        column="datetime_hour",
+        loaded=loaded,
     )
+    if not has_written:
+        report_newest_commit(spark, settings, schema.table, loaded, has_written=False)
+    return has_written

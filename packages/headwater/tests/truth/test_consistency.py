@@ -49,7 +49,7 @@ _SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
 _KINDS = (
     "plain", "columns", "explicit", "keeps rows", "version", "STREAMING", "DROP", "TRUNCATE",
     "RENAME", "CREATE", "OVERWRITE", "SQL drop", "SQL alter", "alias", "exposure", "coarse",
-    "text", "view", "part", "commits part",
+    "text", "view", "part", "commits part", "parts by source", "commits parts by source",
 )  # fmt: skip
 _RUN = st.fixed_dictionaries(
     {
@@ -164,6 +164,25 @@ def _add_part(body: dict[str, Any], kind: str) -> None:
         item.setdefault("outputFacets", {})["subset"] = {"outputCondition": condition}
 
 
+def _add_parts_by_source(body: dict[str, Any], kind: str) -> None:
+    """Replace two partitions, each from an input of its own, or from a partition of one."""
+    if kind == "commits parts by source":
+        _add_rows(body, kind)
+        _add_change(body, "OVERWRITE")
+    sources = [body["inputs"][:1], body["inputs"][1:] or body["inputs"]]
+    parts = {str(number): list(map(_named, found)) for number, found in enumerate(sources)}
+    for part, found in parts.items():
+        if len(body["inputs"]) == 1:
+            found[0]["partition"] = {"identifier": part}
+    partitions = [{"identifier": part, "dimensions": {}} for part in parts]
+    stated = [{"identifier": part, "inputs": found} for part, found in parts.items()]
+    for item in body["outputs"]:
+        condition = {"type": "partition", "partitions": partitions}
+        facets = item.setdefault("outputFacets", {})
+        facets["subset"] = {"outputCondition": condition}
+        facets["headwater_partitionSources"] = {"partitions": stated}
+
+
 def _add_version(body: dict[str, Any], _kind: str) -> None:
     for item in (*body["inputs"], *body["outputs"]):
         item["facets"]["version"] = {"datasetVersion": str(len(body["inputs"]))}
@@ -209,6 +228,8 @@ _ADD = {
     "keeps rows": _add_rows,
     "part": _add_part,
     "commits part": _add_part,
+    "parts by source": _add_parts_by_source,
+    "commits parts by source": _add_parts_by_source,
     "version": _add_version,
     "STREAMING": _add_stream,
     **dict.fromkeys(("DROP", "TRUNCATE", "RENAME", "CREATE", "OVERWRITE"), _add_change),
@@ -557,7 +578,7 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
     for named in written:
         for node in spread_of(generations, named).nodes:
             for version in node.versions if node.node.type == "dataset" else ():
-                below.setdefault((node_id(node.node), version), []).append({*named.writers})
+                below.setdefault((node_id(node.node), version), []).append(_whole(named))
         _check_readers(state, named)
         _check_current(state, named)
     for named in written:
@@ -572,12 +593,16 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
         found = below.get((_node_of(named), named.version), [])
         if any(named.name in writer.queried_outputs for writer in named.writers):
             continue  # what such a version contains depends on the time of the query
-        own = {*named.writers}
+        own = _whole(named)
         # One that failed to write a dataset may be above only because of that dataset.
         sure = {source for source in sources if _wrote_all(generations, source)}
         assert sure - own <= {writer for writers in found for writer in writers}, named
         # Two runs may report the same version; one of them is enough.
         assert all(writers & (sources | own) for writers in found), named
+
+
+def _whole(named: Version) -> set[Generation]:
+    return {writer.original for writer in named.writers}
 
 
 def _wrote_all(generations: Generations, generation: Generation) -> bool:
@@ -622,7 +647,7 @@ def _check_current(state: State, named: Version) -> None:
     for name in set(state.identity):
         walk, node = generations.upstream_of(generations.writing(name), name), Node.of_dataset(name)
         sources = {
-            (flow.source.original, flow.dataset)
+            (flow.source if flow.source.is_portion else flow.source.original, flow.dataset)
             for generation in walk
             for flow in generations.flows(generation)
         }
@@ -650,7 +675,8 @@ def _check_readers(state: State, named: Version) -> None:
         assert (named.version in reported) if reader.by == "version" else True
         read = reader.generation, *reader.generation.queries.values()
         sources = {flow.source.original for g in read for flow in generations.flows(g)}
-        assert sources & {*named.writers} or not named.writers or reader.generation in named.writers
+        writers = _whole(named)
+        assert sources & writers or not writers or reader.generation in writers
     exact = {
         run.key
         for run in state.runs.values()

@@ -234,6 +234,40 @@ class Subset(Facet, key="subset"):
         yield frozenset(parts) if all(parts) else frozenset()
 
 
+class SourcePart(NamedTuple):
+    """A dataset, or one partition of it, as a source."""
+
+    namespace: str
+    name: str
+    partition: str
+    """Empty for the whole dataset."""
+
+
+class PartitionSources(Facet, key="headwater_partitionSources"):
+    """The only sources of partitions of an output, by partition (docs/how-to/incidents.md)."""
+
+    sources: dict[str, frozenset[SourcePart]]
+
+    @classmethod
+    def _values(cls, facet: Json) -> Iterable[object]:
+        yield {
+            partition: frozenset(parts)
+            for item in objects(facet.get("partitions"))
+            if (partition := _partition(item))
+            for parts in (list(map(_source_part, objects(item.get("inputs")))),)
+            if parts and None not in parts
+        }
+
+
+def _source_part(part: Json) -> SourcePart | None:
+    namespace, name = part.get("namespace"), part.get("name")
+    if not (is_name(namespace) and is_name(name)):
+        return None
+    stated = "partition" in part
+    partition = _partition(_object(part.get("partition")))
+    return SourcePart(namespace, name, partition) if bool(partition) is stated else None
+
+
 def _partition(part: Json) -> str:
     """Return the identifier of a partition, or else its dimensions as text; empty without any."""
     identifier, dimensions = part.get("identifier"), _object(part.get("dimensions"))

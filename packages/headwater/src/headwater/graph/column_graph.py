@@ -44,8 +44,8 @@ from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import parsed
 
-_Origin = tuple[Run | None, JobRef]
-"""A run and its task; without a run, a declared job or a derivation."""
+_Origin = tuple[Run | None, Generation]
+"""A run and its generation; without a run, a declared job or a derivation."""
 
 _OriginsOf = Callable[[DatasetName], Iterable[_Origin]]
 """Function that returns the origins that wrote or read a dataset."""
@@ -98,12 +98,11 @@ class ColumnGraph:
         writing: dict[DatasetName, list[_Origin]] = defaultdict(list)
         reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
         for generation in deadline.watched(selected):
-            job = generation.job
             for run in generation.runs or (None,):
                 for name in _used(generations, generation, run, "writes"):
-                    writing[name].append((run, job))
+                    writing[name].append((run, generation))
                 for name in _used(generations, generation, run, "reads"):
-                    reading[name].append((run, job))
+                    reading[name].append((run, generation))
         return cls(generations.state, lambda name: writing[name], lambda name: reading[name])
 
     @classmethod
@@ -116,7 +115,7 @@ class ColumnGraph:
             for generation in (g for ref in users(name) for g in present.of(ref)):
                 for run in generation.runs or (None,):
                     if name in _used(generations, generation, run, way):
-                        yield run, generation.job
+                        yield run, generation
 
         state = generations.state
         return cls(state, lambda name: origins(name, "writes"), lambda name: origins(name, "reads"))
@@ -128,7 +127,7 @@ class ColumnGraph:
         def runs(jobs: Iterable[JobRef]) -> Iterator[_Origin]:
             for ref in jobs:
                 deadline.check()
-                yield from ((run, ref) for g in generations.latest(ref) for run in g.runs)
+                yield from ((run, g) for g in generations.latest(ref) for run in g.runs)
 
         return cls(
             generations.state,
@@ -174,10 +173,9 @@ class ColumnGraph:
         """Return the edges to a dataset by target field; EVERY_ROW has those to all rows."""
         if name not in self._into:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
-            for run, job in self._writing(name):
-                for edge in self._edges_of(run, job):
-                    if edge.target.dataset == name:
-                        found[edge.target.field].append(edge)
+            for edge in self._edges_of_all(self._writing(name)):
+                if edge.target.dataset == name:
+                    found[edge.target.field].append(edge)
             self._into[name] = dict(found)
         return self._into[name]
 
@@ -185,12 +183,22 @@ class ColumnGraph:
         """Return the edges from a dataset by source field."""
         if name not in self._from:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
-            for run, job in self._reading(name):
-                for edge in self._edges_of(run, job):
-                    if edge.source.dataset == name:
-                        found[edge.source.field].append(edge)
+            for edge in self._edges_of_all(self._reading(name)):
+                if edge.source.dataset == name:
+                    found[edge.source.field].append(edge)
             self._from[name] = dict(found)
         return self._from[name]
+
+    def _edges_of_all(self, origins: Iterable[_Origin]) -> Iterator[ColumnEdge]:
+        """Yield the edges of some origins; those of a run once, whatever copies it is in."""
+        seen = set[tuple[RunKey | JobRef, ColumnEdge]]()
+        for run, generation in origins:
+            key, about = run.key if run else generation.job, generation.edges
+            for edge in self._edges_of(run, generation.job):
+                is_read = edge.source.dataset in about.sources_of(edge.target.dataset)
+                if (is_read or not generation.is_limited) and (key, edge) not in seen:
+                    seen.add((key, edge))
+                    yield edge
 
     def _edges_of(self, run: Run | None, job: JobRef) -> list[ColumnEdge]:
         key = run.key if run else job
@@ -215,7 +223,8 @@ class ColumnGraph:
         """Return the columns that a dataset had at a time, according to those who wrote it."""
         found: set[str] = set()
         since = emptied_before(self._state, name, time)
-        for run, job in self._writing(name):
+        for run, generation in self._writing(name):
+            job = generation.job
             if run and not (since <= (outcome(self._state, run).ended or time) <= time):
                 continue
             found |= _schema_of(self._state, run, name)
@@ -229,7 +238,8 @@ class ColumnGraph:
     def _fields_of(self, name: DatasetName) -> set[str]:
         """Return the columns of the schema of a dataset, and those that its readers used."""
         found = set(fields_of(self._state, Node.of_dataset(name)))
-        for run, job in self._reading(name):
+        for run, generation in self._reading(name):
+            job = generation.job
             if not any(_renames(self._state, run, job)):
                 found |= {e.source.field for e in self._edges_of(run, job) if e.source[0] == name}
         return found - {UNKNOWN_COLUMN}
@@ -248,6 +258,8 @@ def _used(
 ) -> Set[DatasetName]:
     """Return the datasets that a run of a generation read or wrote; without one, as declared."""
     edges = generation.edges if run is None else generations.own(run)
+    if generation.is_limited:
+        edges = edges.within(generation.edges)
     return edges.writes if way == "writes" else edges.reads
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, NamedTuple
@@ -57,10 +57,16 @@ class Generation:
     """Cached times at which its runs read or wrote a dataset; see headwater.graph.times."""
     queries: dict[tuple[Span, DatasetName | None], Generation] = field(default_factory=dict)
     """Copies of this generation at the times of queries of its views; see `queried`."""
-    queried_of: Generation | None = None
-    """Of such a copy, the generation that created or renamed the views."""
     query: Span = Span(inf, inf)
     """The time at which the rows of renamed views are read."""
+    split: list[Generation] = field(default_factory=list)
+    """Copies of this generation by the sources of its partitions; see `graph.portions`."""
+    is_portion: bool = False
+    """True for such a copy."""
+    partitions_read: Mapping[DatasetName, Parts] = field(default_factory=dict)
+    """The only partitions of inputs that such a copy depends on, where they are stated."""
+    copy_of: Generation | None = None
+    """Of a copy in `queries` or `split`, the generation that was copied."""
 
     @property
     def started(self) -> int:
@@ -86,8 +92,27 @@ class Generation:
 
     @property
     def original(self) -> Generation:
-        """Return the generation that created the views, of a copy of it; otherwise itself."""
-        return self.queried_of or self
+        """Return the generation of which this is a copy; otherwise itself."""
+        return self.copy_of or self
+
+    @property
+    def portions(self) -> Sequence[Generation]:
+        """Return its copies by the sources of its partitions; itself if it was not split."""
+        return self.split or (self,)
+
+    @property
+    def is_limited(self) -> bool:
+        """Return True for a copy that has only some of the edges."""
+        return self.edges is not self.original.edges
+
+    def writing(self, name: DatasetName, replaced: Iterable[str]) -> list[Generation]:
+        """Return the portions that wrote a dataset, without those of replaced partitions."""
+        return [
+            portion
+            for portion in self.portions
+            if name in portion.edges.writes
+            if name not in portion.parts or not portion.parts[name].issubset(replaced)
+        ]
 
     def queried(self, output: DatasetName, span: Span, edges: Callable[[], Edges]) -> Generation:
         """Return a copy that reads its inputs at the time of a query; itself if it is no view.
@@ -105,7 +130,7 @@ class Generation:
                 self.spans if output in self.renamed else {("reads", n): span for n in own.reads}
             )
             found = self.queries[key] = replace(
-                self, edges=own, spans=spans, queries={}, queried_of=self.original, query=span
+                self, edges=own, spans=spans, queries={}, copy_of=self.original, query=span
             )
         return found
 
@@ -221,8 +246,17 @@ class EffectiveGenerations:
 
     @property
     def unreplaced(self) -> list[Generation]:
-        """Return the generations with an output that no later finished one wrote, newest first."""
-        return list(reversed(self._remaining))
+        """Return the portions with an output that no later finished one wrote, newest first."""
+        return [
+            portion
+            for generation, left in reversed(self._remaining.items())
+            for portion in generation.portions
+            if any(
+                parts is None or not parts.isdisjoint(portion.parts[name])
+                for name, parts in left.items()
+                if name in portion.edges.writes
+            )
+        ]
 
     def _settle(self, newest: Generation) -> None:
         """Remove what a finished generation replaced: the outputs of others, or partitions."""
@@ -267,9 +301,10 @@ def latest(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def effective(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the effective generations: the latest and the unreplaced ones."""
+    """Return the portions of the effective generations: the latest and the unreplaced ones."""
     found = _after_all(oldest_first)
-    return list(dict.fromkeys((*found.latest, *found.unreplaced)))
+    newest = (portion for generation in found.latest for portion in generation.portions)
+    return list(dict.fromkeys((*newest, *found.unreplaced)))
 
 
 def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
@@ -281,7 +316,6 @@ def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
     return {
         name
         for generation in oldest_first
-        for name in (
-            generation.queried_outputs if generation in current else generation.edges.writes
-        )
+        for portion in generation.portions
+        for name in (portion.queried_outputs if portion in current else portion.edges.writes)
     }

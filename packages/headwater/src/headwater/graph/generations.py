@@ -49,6 +49,7 @@ from headwater.graph.lifecycle import (
     created_views,
     renamed_datasets,
 )
+from headwater.graph.portions import TaskRun, of_partitions_read, split
 from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
     Edges,
@@ -267,19 +268,22 @@ class Generations(RunValues):
         """Return the flows into a generation, from those that wrote what it read or kept."""
         return [
             Flow(source, name, is_kept, reading.until(source), reading.proves(source, name))
-            for is_kept, names in ((False, generation.edges.reads), (True, generation.kept))
+            for portion in generation.portions
+            for is_kept, names in ((False, portion.edges.reads), (True, portion.kept))
             for name in names
-            for reading in (self.reading(name, generation, only_earlier=is_kept),)
-            for source in self._written(name, reading, generation)
+            for reading in (self.reading(name, portion, only_earlier=is_kept),)
+            for source in self._written(name, reading, portion)
         ]
 
     def _flows_within(self, generation: Generation) -> Iterator[Flow]:
         """Yield the flows through datasets that one run of a generation wrote and another read."""
-        edges = generation.edges
-        for name in () if edges.is_cross_product else edges.reads & edges.writes:
-            if edges.targets_of(name) - {name} and self.times.passes(generation, name):
-                end = self.times.of_reads(generation, name).end
-                yield Flow(generation, name, False, end, False)
+        whole, read = generation.original, generation.edges.reads
+        edges = whole.edges
+        for name in () if edges.is_cross_product else read & edges.writes:
+            if edges.targets_of(name) - {name} and self.times.passes(whole, name):
+                end, own = self.times.of_reads(whole, name).end, whole.writing(name, ())
+                for source in of_partitions_read(own, name, generation):
+                    yield Flow(source, name, False, end, False)
 
     def flows(self, generation: Generation) -> list[Flow]:
         """Return the flows into a generation, with those between its own runs; cached."""
@@ -369,8 +373,9 @@ class Generations(RunValues):
         """Return a generation that wrote a dataset, and those whose partitions it kept in it."""
         if name not in generation.partial:
             return [generation]
-        reading = self.reading(name, generation, only_earlier=True)
-        return [generation, *self._written(name, reading, generation, generation.parts[name])]
+        whole = generation.original
+        reading = self.reading(name, whole, only_earlier=True)
+        return [generation, *self._written(name, reading, whole, whole.parts[name])]
 
     def _written(
         self,
@@ -388,6 +393,7 @@ class Generations(RunValues):
                 self._history(ref).writing(name), name, reading, reader, replaced
             )
         ]
+        found = of_partitions_read(found, name, reader) if reader else found
         return self.times.with_rows(found, name, reading)
 
     def reading(
@@ -466,9 +472,13 @@ class Generations(RunValues):
             heads[head.key] = head
             by_head[head.key].append((run, self.own(run)))
         outcomes = [outcome(self.state, head) for head in heads.values()]
+        task_runs = [
+            TaskRun([run for run, _ in parts], task_edges(self.levels, parts))
+            for parts in by_head.values()
+        ]
         kept = kept_rows(self.state, runs)
         started = min(time for time in map(start_of, (*heads.values(), *runs)) if time is not None)
-        edges = side_by_side([task_edges(self.levels, parts) for parts in by_head.values()])
+        edges = side_by_side([task_run.edges for task_run in task_runs])
         renamed = renamed_datasets(self.state, runs)
         generation = self._by_key[ref][key] = Generation(
             job=ref,
@@ -486,4 +496,6 @@ class Generations(RunValues):
             views=created_views(self.state, runs),
             renamed=renamed if renamed.keys() >= edges.writes else {},
         )
+        if generation.parts and not generation.queried_outputs:
+            split(self.state, generation, task_runs, kept)
         return generation

@@ -8,13 +8,19 @@ and keeps all others, so that each partition is of the newest generation that wr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
 from headwater.events import Facets
-from headwater.events.facets import CommitReport, LifecycleStateChange, Subset
+from headwater.events.facets import (
+    CommitReport,
+    LifecycleStateChange,
+    PartitionSources,
+    SourcePart,
+    Subset,
+)
 from headwater.identity import DatasetName
 from headwater.projection import MOST_VERSIONS, Run, RunKey, State, start_of, unpack
 from headwater.projection.derived import ancestry_of
@@ -49,6 +55,8 @@ class _Writes:
     """The runs that reported partitions."""
     bare: set[RunKey] = field(default_factory=set)
     """The runs that reported neither a commit nor a part."""
+    sources: dict[str, set[SourcePart]] = field(default_factory=dict)
+    """The only sources of partitions, where a run states them."""
 
 
 class Kept(NamedTuple):
@@ -60,6 +68,8 @@ class Kept(NamedTuple):
     """The outputs that keep all earlier rows but those of the partitions that it wrote."""
     parts: Mapping[DatasetName, Parts]
     """The partitions that it wrote, of outputs for which all are known."""
+    sources: Mapping[DatasetName, Mapping[str, set[SourcePart]]]
+    """The only sources of partitions of these outputs, where they are stated."""
 
 
 def kept_rows(state: State, runs: Iterable[Run]) -> Kept:
@@ -82,7 +92,8 @@ def kept_rows(state: State, runs: Iterable[Run]) -> Kept:
         if writes.named and is_known and _are_related(state, writes):
             parts[name] = writes.parts.union(*(commit.replaced for commit in commits))
     partial = frozenset(keeping & parts.keys())
-    return Kept(frozenset(keeping - partial), partial, parts)
+    sources = {name: found[name].sources for name in parts}
+    return Kept(frozenset(keeping - partial), partial, parts, sources)
 
 
 def surviving(parts: Parts | None, covered: Iterable[str]) -> Parts | None:
@@ -105,6 +116,10 @@ def _add(writes: _Writes, run: Run, use: Use) -> None:
         writes.parts |= subset.parts
         writes.is_unknown |= not subset.parts
     writes.is_unknown |= len(use.versions) >= MOST_VERSIONS  # older ones are forgotten
+    for _, _, facets in _reports(run, use) if use.facets.get(PartitionSources.KEY) else ():
+        stated = PartitionSources.parse(facets.get(PartitionSources.KEY, {})).sources
+        for part, sources in stated.items():
+            writes.sources.setdefault(part, set()).update(sources)
 
 
 def _known_first(commit: _Commit) -> tuple[bool, _Commit]:
@@ -138,16 +153,18 @@ def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
     if not use.facets.parsed(CommitReport).is_reported:
         return {}
     change = use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange
-    at = use.versions[-1].stamp.time if use.versions else start_of(run) or 0
-    reports: list[tuple[str | RunKey, int, Facets]] = [
-        (version.name, version.stamp.time, unpack(version.io_facets))
-        for version in use.versions[:-1]
-    ]
-    reports.append((use.version or run.key, at, use.facets.plain()))
     return {
         version: _Commit(time, report.added, report.total, parts)
-        for version, time, facets in reports
+        for version, time, facets in _reports(run, use)
         if (report := CommitReport.parse(facets.get(CommitReport.KEY, {}))).is_reported
         for subset in (Subset.parse(facets.get(Subset.KEY, {})),)
         for parts in (subset.parts if change == "OVERWRITE" else frozenset(),)
     }
+
+
+def _reports(run: Run, use: Use) -> Iterator[tuple[str | RunKey, int, Facets]]:
+    """Yield the version, the time and the facets of each report of a run about an output."""
+    for version in use.versions[:-1]:
+        yield version.name, version.stamp.time, unpack(version.io_facets)
+    at = use.versions[-1].stamp.time if use.versions else start_of(run) or 0
+    yield use.version or run.key, at, use.facets.plain()

@@ -93,10 +93,10 @@ class Flows:
     def _drop(self, changed: Iterable[Generation]) -> None:
         """Drop the flows into and from generations that are new or no longer exist."""
         for generation in changed:
-            for query in (generation, *generation.queries.values()):
-                self._into.pop(query, None)
-                for name in _used(query):
-                    self._using[name].discard(query)
+            for copy in (generation, *generation.queries.values(), *generation.split):
+                self._into.pop(copy, None)
+                for name in _used(copy):
+                    self._using[name].discard(copy)
             for name in generation.edges.writes | generation.changed:
                 for reader in self._using.pop(name, ()):
                     self._into.pop(reader, None)

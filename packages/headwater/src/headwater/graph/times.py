@@ -51,8 +51,9 @@ class Reading(NamedTuple):
 
         The writer of the version also reported which earlier partitions it kept.
         """
-        if source in self.proven or not any(name in g.partial for g in self.proven):
-            return source in self.proven
+        is_writer = source.original in self.proven
+        if is_writer or not any(name in g.partial for g in self.proven):
+            return is_writer
         return source.is_complete and source.ended <= self.start and name in source.parts
 
 
@@ -165,7 +166,7 @@ class Times:
         """Return what a reader can depend on; `writers` wrote the versions that it reported."""
         span = self.of_reads(reader, name)
         queried = reader.query if name in reader.renamed.values() else None
-        proven = tuple(dict.fromkeys(g for g in writers if g is not reader))
+        proven = tuple(dict.fromkeys(g for g in writers if g is not reader.original))
         if self.streams(reader, name):
             return Reading(span.start, span.end, proven, is_streaming=True)
         if not proven:
@@ -187,35 +188,37 @@ class Times:
         reader: Generation | None,
         replaced: Parts = frozenset(),
     ) -> list[Generation]:
-        """Return the generations of one task, newest first, that a reader can depend on.
+        """Return the generations of one task, or portions of them, that a reader can depend on.
 
         `writing` has those that wrote the dataset, oldest first; `replaced` are partitions that do
         not count.
         """
-        counted = [g for g in writing if g in reading.proven] if reading.proven else []
+        # Each with the partitions that were replaced since.
+        counted: dict[Generation, set[str]] = {g: set() for g in writing if g in reading.proven}
         last = bisect_right(writing, reading.end, key=lambda g: g.started)
         if any(g.is_complete and g.started > reading.end for g in counted):
             last = 0  # it replaced the others, and its clock disagrees with that of the reader
         covered = set(replaced)
+        own = reader and (reader.original if reader.renamed or reader.is_portion else reader)
         for position in range(last - 1, -1, -1):
             generation = writing[position]
-            if reader and generation is (reader.original if reader.renamed else reader):
+            if generation is own:
                 if self.replaces(generation, name):
                     break
                 continue
             span = self.of_writes(generation, name)
             parts = generation.parts.get(name)
             if parts is not None and parts <= covered:  # also if a later run confirmed a version
-                counted = [g for g in counted if g is not generation]
-            elif generation not in counted and span.start <= reading.end:
-                counted.append(generation)
+                counted.pop(generation, None)
+            elif generation in counted or span.start <= reading.end:
+                counted[generation] = set(covered)
             is_last = generation in reading.proven or span.end <= reading.start
             is_replacing = generation.is_complete and is_last and not reading.is_streaming
             if is_replacing and name not in generation.only_created:
                 if name not in generation.partial:
                     break
                 covered |= generation.parts[name]
-        return counted
+        return [portion for g, since in counted.items() for portion in g.writing(name, since)]
 
     def with_rows(
         self, writers: list[Generation], name: DatasetName, reading: Reading

@@ -43,6 +43,7 @@ def readers_of(generations: Generations, version: Version) -> Readers:
     silent: dict[JobRef, None] = {}
     name = version.name
     since = min((generations.times.of_writes(g, name).start for g in version.writers), default=0)
+    writers = {writer.original for writer in version.writers}
     for generation in _reading(generations, name):
         proven = {
             flow.source.original
@@ -50,7 +51,7 @@ def readers_of(generations: Generations, version: Version) -> Readers:
             for flow in generations.flows(read)
             if flow.dataset == name
         }
-        has_flow = not proven.isdisjoint(version.writers)
+        has_flow = not proven.isdisjoint(writers)
         for run, reported in _versions_by_task(generations, generation, name).values():
             if version.version in reported:
                 found.append(Reader(run, generation, "version"))
@@ -65,12 +66,9 @@ def readers_of(generations: Generations, version: Version) -> Readers:
 def _reading(generations: Generations, name: DatasetName) -> Iterator[Generation]:
     """Yield all generations with runs that read a dataset."""
     for ref in generations.readers(name):
-        for generation in deadline.watched(of_task(generations, ref)):
-            if (
-                generation.runs
-                and generation is generation.original
-                and name in generation.edges.reads
-            ):
+        of_task(generations, ref)  # adds to `queries`
+        for generation in deadline.watched(generations.derived(ref, "generations", list)):
+            if generation.runs and name in generation.edges.reads:
                 yield generation
 
 

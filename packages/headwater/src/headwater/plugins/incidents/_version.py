@@ -104,7 +104,7 @@ def reader_answer(generations: Generations, named: Version, reader: Reader) -> m
 def writers_of(generations: Generations, named: Version) -> Iterator[models.VersionWriter]:
     """Yield the task runs that wrote a version, with the versions of their inputs."""
     state = generations.state
-    for generation in named.writers:
+    for generation in dict.fromkeys(writer.original for writer in named.writers):
         owners = {
             write.run.key: write.run
             for write in written_by(generations, generation, named.name)

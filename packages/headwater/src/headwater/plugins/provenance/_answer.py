@@ -123,7 +123,8 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
                     entry.reads[name] |= use.version_names or unreported
                     entry.reported |= {name} if use.version_names else set()
             entry.members.append((run, edges))
-            entry.edges.add(generations.own(run))
+            own = generations.own(run)
+            entry.edges.add(own.within(edges) if generation.is_limited else own)
     for entry in found.values():
         entry.writes = _written(generations, entry.members)
     return [*found.values(), *declared]

@@ -68,7 +68,7 @@ class Walk:
         for generation in self._found if self._horizon is not None else ():
             for flow in generations.flows_into(generation):
                 if has_own_rows_before(flow, generation, self._horizon or 0):
-                    places[generation, flow.dataset, flow.is_kept].append(flow.source)
+                    places[generation, flow.dataset, flow.is_kept].append(flow.source.original)
         older = self._own_sources({source for sources in places.values() for source in sources})
         spared = set(filter(is_kept, older))
         spared.update(self._replacing(places, older, is_kept))
@@ -95,7 +95,7 @@ class Walk:
                     if name in other.edges.writes and is_kept(other)
                 ]
                 left = generations.times.counted(staying, name, reading, generation)
-                if not older.issuperset(left):
+                if not older.issuperset(portion.original for portion in left):
                     yield source
 
     def _own_sources(self, sources: set[Generation]) -> set[Generation]:
@@ -105,7 +105,7 @@ class Walk:
             if (generation := open_.pop()) not in found:
                 found.add(generation)
                 open_ += (
-                    flow.source
+                    flow.source.original
                     for flow in self._generations.flows_into(generation)
                     if flow.is_kept or flow.dataset in generation.edges.writes
                 )

@@ -1,0 +1,151 @@
+"""Portions of a generation: its partitions by their sources.
+
+A run that loads two months from two files writes two partitions, each from its own file. If one
+month is corrected later, the other one still does not come from the bad file. So where the sources
+of partitions are known, the generation is split: by the runs that wrote them (mapped tasks that
+each report their partitions) or as a run states them (facet `headwater_partitionSources`). The
+flows of data lead from and to the portions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from headwater.events.facets import SourcePart
+from headwater.graph.generation import Generation
+from headwater.graph.kept_rows import Kept, Parts, kept_rows
+from headwater.graph.run_edges import Edges
+from headwater.identity import DatasetName, canonical_name
+from headwater.projection import Run, RunKey, State
+
+_WHOLE = ""
+_Source = tuple[DatasetName, str]
+"""A source and its partition, or _WHOLE."""
+
+
+class TaskRun(NamedTuple):
+    """A run of a task with those below it, and the edges of all."""
+
+    runs: Sequence[Run]
+    edges: Edges
+
+
+@dataclass(slots=True)
+class _Origin:
+    """The sources of a partition, and the runs that wrote it."""
+
+    sources: set[_Source] = field(default_factory=set)
+    runs: dict[RunKey, Run] = field(default_factory=dict)
+
+
+def split(state: State, generation: Generation, task_runs: Sequence[TaskRun], kept: Kept) -> None:
+    """Add the portions of a generation to it, if it has any."""
+    found: list[Generation] = []
+    for name in sorted(generation.parts.keys() & generation.edges.writes):
+        origins = _origins(state, name, task_runs, kept)
+        if origins is None:
+            continue
+        groups: dict[tuple[frozenset[_Source], frozenset[RunKey]], set[str]] = defaultdict(set)
+        for part, origin in origins.items():
+            groups[frozenset(origin.sources), frozenset(origin.runs)].add(part)
+        if len(groups) > 1 or any(part != _WHOLE for sources, _ in groups for _, part in sources):
+            for (sources, keys), parts in groups.items():
+                runs = tuple(run for run in generation.runs if run.key in keys)
+                found.append(_portion(generation, name, frozenset(parts), sources, runs))
+    rest = _rest(generation, found) if found else None
+    generation.split.extend([*found, rest] if rest else found)
+
+
+def of_partitions_read(
+    writers: list[Generation], name: DatasetName, reader: Generation
+) -> list[Generation]:
+    """Leave out the portions of a dataset that a reader did not use, where it is known."""
+    read = reader.partitions_read.get(name)
+    if read is None:
+        return writers
+    return [
+        writer
+        for writer in writers
+        if name not in writer.parts
+        or not read <= writer.original.parts[name]
+        or not read.isdisjoint(writer.parts[name])
+    ]
+
+
+def _origins(
+    state: State, name: DatasetName, task_runs: Sequence[TaskRun], kept: Kept
+) -> Mapping[str, _Origin] | None:
+    """Return the origin of each partition of an output; None if one is unknown."""
+    found: dict[str, _Origin] = defaultdict(_Origin)
+    for runs, edges in task_runs:
+        if name not in edges.writes:
+            continue
+        own = kept if len(task_runs) == 1 else kept_rows(state, runs)
+        if name not in own.parts:
+            return None
+        for part in sorted(own.parts[name]):
+            stated = own.sources[name].get(part, set())
+            found[part].sources |= _sources(state, edges.sources_of(name), stated)
+            found[part].runs |= {run.key: run for run in runs}
+    return found
+
+
+def _sources(state: State, known: set[DatasetName], stated: set[SourcePart]) -> set[_Source]:
+    """Return the stated sources if they are among the known ones, otherwise all known ones."""
+    named = {
+        (state.identity.primary(canonical_name(part.namespace, part.name)), part.partition)
+        for part in stated
+    }
+    is_known = named and known.issuperset(name for name, _ in named)
+    return named if is_known else {(name, _WHOLE) for name in known}
+
+
+def _portion(
+    generation: Generation,
+    name: DatasetName,
+    parts: Parts,
+    sources: frozenset[_Source],
+    runs: tuple[Run, ...],
+) -> Generation:
+    read: dict[DatasetName, set[str]] = defaultdict(set)
+    for source, part in sources:
+        read[source].add(part)
+    return replace(
+        generation,
+        edges=Edges(set(read), {name}),
+        kept=frozenset(),
+        runs=runs,
+        partial=generation.partial & {name},
+        parts={name: parts},
+        spans={},
+        queries={},
+        split=[],
+        is_portion=True,
+        partitions_read={n: frozenset(found) for n, found in read.items() if _WHOLE not in found},
+        copy_of=generation,
+    )
+
+
+def _rest(generation: Generation, portions: Sequence[Generation]) -> Generation | None:
+    """Return the copy with all other outputs, and the inputs that feed nothing; None without."""
+    edges = generation.edges
+    writes = edges.writes.difference(*(portion.edges.writes for portion in portions))
+    reads = edges.reads.difference(*(portion.edges.reads for portion in portions))
+    sources = {name: edges.sources_of(name) for name in writes}
+    if not writes and not reads:
+        return None
+    return replace(
+        generation,
+        edges=Edges(reads.union(*sources.values()), writes, sources, set()),
+        kept=generation.kept & writes,
+        partial=generation.partial & writes,
+        parts={name: parts for name, parts in generation.parts.items() if name in writes},
+        spans={},
+        queries={},
+        split=[],
+        is_portion=True,
+        copy_of=generation,
+    )
