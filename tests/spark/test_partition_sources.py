@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def test_corrected_month_clears_the_recall_of_its_file(
 
     def load(*partitions: Partition) -> None:
         for name, step in _STEPS.items():
-            tasks.run(name, lambda step=step: step(spark, lake, YELLOW_SPEC, list(partitions)))
+            tasks.run(name, partial(step, spark, lake, YELLOW_SPEC, list(partitions)))
 
     def count() -> bool:
         days = datetime(2010, 6, 1), datetime(2010, 7, 1)

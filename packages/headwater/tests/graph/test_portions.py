@@ -14,9 +14,8 @@ from headwater.plugins.incidents._incident import incident_answer
 from headwater.plugins.provenance.queries import provenance_answer
 from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State
-
-from ..support.graphs import all_names, commit
-from ..plugins.incidents.test_taints import _tainted as tainted
+from packages.headwater.tests.plugins.incidents.test_taints import _tainted as tainted
+from packages.headwater.tests.support.graphs import all_names, commit
 
 _MONTHS = ("may", "june", "july")
 
