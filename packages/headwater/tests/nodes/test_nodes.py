@@ -86,7 +86,7 @@ def test_owner_is_inferred_from_the_pipeline_that_writes(build: Any) -> None:
     other["outputs"][1]["facets"] = owned
     state = build.state(dag, load, other)
     job = {"id": "job:demo:dag", "type": "job", "namespace": "demo", "name": "dag"}
-    inferred = {"owners": ["team:shop"], "job": job}
+    inferred = {"owners": ["team:shop"], "node": job}
     assert node_answer(state, "rides")["inferredOwners"] == inferred
     assert node_answer(state, "dag.load")["inferredOwners"] == inferred
     assert node_answer(state, "job:demo:dag")["inferredOwners"] is None

@@ -34,10 +34,11 @@ class DescribedField(Field):
 
 
 class InferredOwners(Answer):
-    """Owners of a node that reports none: those of a job that writes it or is above it."""
+    """Owners of a node that reports none."""
 
     owners: list[str]
-    job: NodeRef
+    node: NodeRef
+    """The job that writes it or is above it, or the dataset whose columns it passes on."""
 
 
 class NodeRow(NodeRef):
@@ -75,7 +76,7 @@ class NodeAnswer(NodeSummary):
 
     description: str | None
     inferredOwners: InferredOwners | None
-    """Null if the node reports owners, or no job that writes it or is above it does."""
+    """Null if the node reports owners, or if none can be inferred."""
     sql: str | None
     source: str | None
     """Source code."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from headwater.datasets.quality import checks_of, current_failures
 from headwater.datasets.writes import newest_write, writes_of
 from headwater.events import JobRef, shown_time
 from headwater.events.facets import Documentation, JobType, SourceCode, Sql, Tags
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, aliases_of, facets_of, fields_of, node_ref, owners_of
-from headwater.nodes.descriptions import inherited_descriptions
+from headwater.nodes.descriptions import inherited_descriptions, inherited_owners
 from headwater.nodes.models import InferredOwners, NodeAnswer, NodeSummary
 from headwater.nodes.rows import node_row
 from headwater.projection import Run
@@ -62,7 +64,9 @@ def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
     return {
         **node_summary(generations, node),
         "description": Documentation.parse(facets.get(Documentation.KEY, {})).description,
-        "inferredOwners": None if owners_of(state, node) else _inferred_owners(generations, node),
+        "inferredOwners": None
+        if owners_of(state, node)
+        else _inferred_owners(generations, node, fields),
         "sql": Sql.parse(facets.get(Sql.KEY, {})).query,
         "source": code.sourceCode,
         "language": code.language,
@@ -82,8 +86,13 @@ def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
     }
 
 
-def _inferred_owners(generations: Generations, node: Node) -> InferredOwners | None:
-    """Return the owners of the nearest job that has some: a writer or an ancestor, newest first."""
+def _inferred_owners(
+    generations: Generations, node: Node, fields: Iterable[str]
+) -> InferredOwners | None:
+    """Return the owners of the nearest job that has some: a writer or an ancestor, newest first.
+
+    A dataset without such a job inherits the owners of those whose columns it passes on.
+    """
     state = generations.state
     if node.type == "job":
         newest = newest_run(state, node.job_ref)
@@ -98,5 +107,5 @@ def _inferred_owners(generations: Generations, node: Node) -> InferredOwners | N
         for ancestor in ancestry_of(state, run):
             job = Node.of_job(ancestor.key.job)
             if owners := owners_of(state, job):
-                return {"owners": owners, "job": node_ref(job)}
-    return None
+                return {"owners": owners, "node": node_ref(job)}
+    return None if node.type == "job" else inherited_owners(generations, node.dataset_name, fields)

@@ -80,3 +80,28 @@ def test_self_reads_and_failed_runs_do_not_stop_inheritance(build: Any) -> None:
     runs[2]["eventType"] = "FAIL"
     found = _inherited(build.state(*runs), "t")
     assert found["text"] == _TEXT
+
+
+@pytest.mark.parametrize(
+    ("owners", "kind", "is_inherited"),
+    [
+        (("finance", "finance"), {}, True),
+        (("finance", "growth"), {}, False),
+        (("finance", None), {}, False),
+        (("finance", "finance"), {"subtype": "AGGREGATION"}, False),
+    ],
+)
+def test_owners_flow_along_unchanged_columns(
+    owners: tuple[str | None, ...], kind: Any, *, is_inherited: bool, build: Any
+) -> None:
+    runs = [_run(build, 1, "yellow", "all"), _run(build, 2, "green", "all", **kind)]
+    for run, owner in zip(runs, owners, strict=True):
+        if owner:
+            run["inputs"][0]["facets"]["ownership"] = {"owners": [{"name": owner}]}
+    runs.append(_run(build, 3, "all", "copy"))
+    state = build.state(*runs)
+    source = {"id": "dataset:db:green", "type": "dataset", "namespace": "db", "name": "green"}
+    expected = {"owners": ["finance"], "node": source} if is_inherited else None
+    for table in ("all", "copy"):
+        assert node_answer(state, f"dataset:db:{table}")["inferredOwners"] == expected
+    assert node_answer(state, "dataset:db:green")["inferredOwners"] is None

@@ -1943,7 +1943,7 @@ export interface components {
             versions: components["schemas"]["BadVersion"][];
         };
         InferredOwners: {
-            job: components["schemas"]["NodeRef"];
+            node: components["schemas"]["NodeRef"];
             owners: string[];
         };
         InheritedDescription: {

@@ -6,7 +6,7 @@ export const DETAILS = {
   inherited: (column: string) => `(inherited from ${column})`,
   notReported: "not reported",
   inferred: "Inferred from",
-  inferredHow: { dataset: ", which writes this dataset", job: ", of which this job is a part" },
+  inferredHow: { dataset: ", which writes this dataset", job: ", of which this job is a part", columns: ", whose columns are passed on unchanged" },
   facts: { state: "State", contents: "Contents", recalled: "Recalled data", owners: "Owners", tags: "Tags", written: "Last written", freshness: "Freshness", rows: "Rows written", version: "Version", aliases: "Aliases" },
   noWriter: "no writing run reported",
   fresh: {

@@ -34,7 +34,7 @@ export function ColumnDescription({ column: { description, inheritedDescription:
   );
 }
 
-/** The reported owners, or else those of the writing job or the parent job. */
+/** The reported owners, or else those of the writing job, the parent job, or the dataset with the same columns. */
 export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const { owners, inferredOwners: inferred } = node;
   if (owners.length > 0) return owners.join(", ");
@@ -45,10 +45,10 @@ export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactN
       <br />
       <span className={clsx("muted", styles.inferred)}>
         {DETAILS.inferred}{" "}
-        <Link className={clsx(controls.link, "wrap")} href={formatView({ ...view, open: inferred.job.id, tab: null })} title={inferred.job.name}>
-          {taskName(inferred.job.name)}
+        <Link className={clsx(controls.link, "wrap")} href={formatView({ ...view, open: inferred.node.id, tab: null })} title={inferred.node.name}>
+          {inferred.node.type === "job" ? taskName(inferred.node.name) : parts(inferred.node.name, "dataset").title}
         </Link>
-        {DETAILS.inferredHow[node.type]}
+        {DETAILS.inferredHow[inferred.node.type === "dataset" ? "columns" : node.type]}
       </span>
     </>
   );
