@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from headwater import deadline
 from headwater.events import JobRef
-from headwater.graph import folders
+from headwater.graph import folders, lifecycle
 from headwater.graph.families import Families
 from headwater.graph.frontier import Frontier, Walked, add_edges
 from headwater.graph.generation import (
@@ -43,12 +43,6 @@ from headwater.graph.generation import (
 )
 from headwater.graph.kept_rows import Parts, kept_rows
 from headwater.graph.levels import Level, Levels
-from headwater.graph.lifecycle import (
-    changed_datasets,
-    created_datasets,
-    created_views,
-    renamed_datasets,
-)
 from headwater.graph.portions import TaskRun, of_partitions_read, split
 from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
@@ -277,12 +271,12 @@ class Generations(RunValues):
 
     def _flows_within(self, generation: Generation) -> Iterator[Flow]:
         """Yield the flows through datasets that one run of a generation wrote and another read."""
-        whole, read = generation.original, generation.edges.reads
+        whole = generation.original if generation.is_portion else generation
         edges = whole.edges
-        for name in () if edges.is_cross_product else read & edges.writes:
+        for name in () if edges.is_cross_product else generation.edges.reads & edges.writes:
             if edges.targets_of(name) - {name} and self.times.passes(whole, name):
-                end, own = self.times.of_reads(whole, name).end, whole.writing(name, ())
-                for source in of_partitions_read(own, name, generation):
+                end = self.times.of_reads(whole, name).end
+                for source in of_partitions_read(whole.writing(name, ()), name, generation):
                     yield Flow(source, name, False, end, False)
 
     def flows(self, generation: Generation) -> list[Flow]:
@@ -479,7 +473,7 @@ class Generations(RunValues):
         kept = kept_rows(self.state, runs)
         started = min(time for time in map(start_of, (*heads.values(), *runs)) if time is not None)
         edges = side_by_side([task_run.edges for task_run in task_runs])
-        renamed = renamed_datasets(self.state, runs)
+        renamed = lifecycle.renamed_datasets(self.state, runs)
         generation = self._by_key[ref][key] = Generation(
             job=ref,
             order=(started, min(run.key for run in runs)),
@@ -491,9 +485,9 @@ class Generations(RunValues):
             partial=kept.partial,
             parts=kept.parts,
             ended=span_of(self.state, runs).end,
-            only_created=created_datasets(self.state, runs),
-            changed=changed_datasets(self.state, runs),
-            views=created_views(self.state, runs),
+            only_created=lifecycle.created_datasets(self.state, runs),
+            changed=lifecycle.changed_datasets(self.state, runs),
+            views=lifecycle.created_views(self.state, runs),
             renamed=renamed if renamed.keys() >= edges.writes else {},
         )
         if generation.parts and not generation.queried_outputs:
