@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.looking import Look, axe_finds
+from tests.looking import Look, axe_finds, details, looking
 
+from .conftest import Lineage
 from .test_views import _days_ago
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
@@ -136,3 +137,44 @@ def test_verdict_is_as_wide_as_the_details(look: Look) -> None:
     assert verdict
     assert frame
     assert frame["x"] + frame["width"] - verdict["x"] - verdict["width"] <= 24
+
+
+_COVERED = """() => {
+    const name = it => it.ariaLabel || it.innerText || it.title;
+    return [...document.querySelectorAll("button, a[href], input, [role=tab]")]
+        .filter(it => !it.closest(".react-flow__viewport") && name(it) !== "Skip to content")
+        .filter(it => it.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+        .filter(it => {
+            it.scrollIntoView({ block: "center", inline: "center" });
+            const { x, y, width, height } = it.getBoundingClientRect();
+            const top = document.elementFromPoint(x + width / 2, y + height / 2);
+            return width > 1 && !it.contains(top) && !it.closest("label")?.contains(top);
+        }).map(name);
+}"""
+"""Returns the names of controls that another element covers, or that scrolling does not reach."""
+
+_FREE = """() => {
+    const graph = document.querySelector("[role=region][aria-label='Lineage graph']");
+    graph.scrollIntoView();  // below the differences
+    const { x, y, width, height } = graph.getBoundingClientRect();
+    const steps = Array.from({ length: 10 }, (_, place) => (place + 0.5) / 10);
+    const seen = steps.flatMap(right => steps.map(down =>
+        graph.contains(document.elementFromPoint(x + width * right, y + height * down))));
+    return [width, height, seen.filter(Boolean).length];
+}"""
+
+
+@pytest.mark.parametrize("beside", ["nothing", "details", "two moments", "two moments and details"])
+def test_zoom_of_200_percent_keeps_the_graph_and_reaches_every_control(
+    beside: str, browser: Browser, lineage: Lineage
+) -> None:
+    with looking(browser, lineage.url, device_scale_factor=2) as look:
+        page = look(_GRAPH + _BESIDE[beside], width=720, height=450)
+        expect(page.locator(f'[data-node="{_TABLE}"]')).to_be_visible()
+        if "details" in beside:
+            expect(details(page).get_by_role("tab", name="About")).to_be_visible()
+        page.wait_for_function("document.documentElement.scrollWidth <= 720")
+        width, height, seen = page.evaluate(_FREE)
+        assert min(width, height) >= 200
+        assert seen > 80, "less than 80 % of the graph is visible"
+        assert page.evaluate(_COVERED) == []
