@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -16,6 +18,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Locator,
     Page,
+    Playwright,
     Response,
     expect,
     sync_playwright,
@@ -37,21 +40,34 @@ PATIENCE_MS = 60_000 if SLOWED_BY else 20_000
 """As long as a busy machine may need."""
 _OPTIONS: Any = {"reduced_motion": "reduce"}
 """The options of contexts unless a test needs others."""
+_ADAPTER = Path(__file__).parent / "page" / "firefox.cjs"
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def start_playwright() -> Iterator[Playwright]:
+    """Start Playwright such that it can drive Debian's Firefox."""
+    adapter = f"{os.environ.get('NODE_OPTIONS', '')} --require={_ADAPTER}"
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("NODE_OPTIONS", adapter)
+            playwright = stack.enter_context(sync_playwright())
+        yield playwright
+
+
+@contextmanager
+def chromium(playwright: Playwright | None = None) -> Iterator[Browser]:
     """Start Chromium; skip the test if there is none."""
     try:
         chromium = find_chromium()
     except MissingChromiumError as error:
         pytest.skip(f"The page was not tested: {error}")
     expect.set_options(timeout=PATIENCE_MS)
-    with sync_playwright() as playwright:
+    with ExitStack() as stack:
         # Another host name than localhost, so that the page is no secure context over plain HTTP.
         names = "--host-resolver-rules=MAP *.example 127.0.0.1"
         # Pages are open for a second: optimizing their code takes longer than running it.
         plain_code = "--js-flags=--no-maglev,--no-opt"
+        playwright = playwright or stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(
             executable_path=chromium.program,
             args=["--no-sandbox", names, plain_code],
@@ -59,6 +75,25 @@ def chromium() -> Iterator[Browser]:
         )
         browser.new_context(**_OPTIONS)  # the shared one, see `looking`
         yield browser
+        browser.close()
+
+
+@contextmanager
+def firefox(playwright: Playwright) -> Iterator[Browser]:
+    """Start Firefox, without motion and in the light theme; skip the test if there is none."""
+    program = shutil.which("firefox-esr")
+    if program is None:
+        pytest.skip("The page was not tested in Firefox: firefox-esr is not on the PATH")
+    expect.set_options(timeout=PATIENCE_MS)
+    preferences: dict[str, str | float | bool] = {
+        "ui.prefersReducedMotion": 1,
+        "layout.css.prefers-color-scheme.content-override": 1,
+    }
+    browser = playwright.firefox.launch(
+        channel="moz-firefox", executable_path=program, firefox_user_prefs=preferences
+    )
+    yield browser
+    browser.close()
 
 
 @contextmanager
@@ -71,7 +106,7 @@ def looking(
 ) -> Iterator[Look]:
     """Return a function that opens a path of the page, with options of Playwright's context.
 
-    Without options, the first page is opened in a context that all tests share, so that the browser
+    Without options, the first page is opened in a context that all tests share, so that Chromium
     finds the page's files in its cache. Each further page has its own, like another user's.
 
     At the end it fails if a page logged an unexpected error or sent a request to another host.
@@ -80,10 +115,11 @@ def looking(
     wrong: list[str] = []
     contexts: list[BrowserContext] = []
     pages: list[tuple[Page, list[str]]] = []
+    shared = browser.contexts[0] if is_shared and not options and browser.contexts else None
 
     def open_(path: str, theme: Any = "light", width: int = 1440, height: int = 900) -> Page:
-        if is_shared and not options and not pages:
-            page = browser.contexts[0].new_page()
+        if shared and not pages:
+            page = shared.new_page()
             _clear_storage(page, url)
         else:
             contexts.append(browser.new_context(**_OPTIONS | options))
@@ -113,9 +149,10 @@ def looking(
     yield open_
     for page, failed in pages:
         _LOG.warning("%s showed %r; failed: %s", page.url, _shown(page), failed)
-    for page in browser.contexts[0].pages:
-        page.close()
-    browser.contexts[0].clear_permissions()
+    if shared:
+        for page in shared.pages:
+            page.close()
+        shared.clear_permissions()
     for context in contexts:
         context.close()
     assert wrong == []
@@ -197,8 +234,14 @@ _HAS_THEME = """theme => {
 
 
 def in_each_theme(page: Page) -> Iterator[str]:
-    """Show the page in the light and then in the dark theme, without loading it again."""
+    """Show the page in the light and then in the dark theme, without loading it again.
+
+    Firefox shows the light theme only, as Debian's version has no command for the theme.
+    """
     themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    browser = page.context.browser
+    if browser is not None and browser.browser_type.name == "firefox":
+        themes = ("light",)
     for theme in themes:
         page.emulate_media(color_scheme=theme)
         page.wait_for_function(_HAS_THEME, arg=theme)  # a busy browser changes the colors late

@@ -14,14 +14,14 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Playwright
 
 from benchmarks.dbt_project import events
 from commands.environment import script
 from commands.page import ensure_page
 from headwater.server.sample import sample_events
 from lakehouse.settings import REPOSITORY
-from tests.looking import Look, chromium, looking
+from tests.looking import Look, chromium, looking, start_playwright
 from tests.pipeline.conftest import free_ports
 
 _RECORDED = REPOSITORY / "packages" / "headwater" / "tests" / "support" / "pipeline.jsonl.xz"
@@ -66,9 +66,16 @@ class Lineage:
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def playwright() -> Iterator[Playwright]:
+    """Start one Playwright for all tests of this folder."""
+    with start_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright) -> Iterator[Browser]:
     """Start one Chromium for all tests of this folder."""
-    with chromium() as browser:
+    with chromium(playwright) as browser:
         yield browser
 
 

@@ -103,7 +103,7 @@ def test_header_of_a_phone_has_room_for_the_search(look_at_project: Look) -> Non
     expect(page.get_by_role("banner").get_by_role("link", name="2 problems")).to_be_visible()
     fits_a_phone(page)
     expect(page.get_by_role("banner").get_by_text("problems")).to_be_hidden()
-    box = page.get_by_role("combobox").bounding_box()
+    box = page.get_by_role("combobox", name="Search the lineage").bounding_box()
     assert box is not None
     assert box["width"] > 160
 
