@@ -41,7 +41,7 @@ def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answe
 
 def graph_of(state: State, level: Level) -> EffectiveGraph:
     """Return the graph of the present generations at a level, for queries about a part of it."""
-    return EffectiveGraph(generations_of(state), level)
+    return _PARTS[level](state)
 
 
 def whole_graph_of(state: State, level: Level) -> LevelGraph:
@@ -49,12 +49,17 @@ def whole_graph_of(state: State, level: Level) -> LevelGraph:
     return _GRAPHS[level](state)
 
 
-def _built(level: Level, state: State) -> LevelGraph:
+def _in_parts(level: Level, state: State) -> EffectiveGraph:
+    return EffectiveGraph(generations_of(state), level)
+
+
+def _whole(level: Level, state: State) -> LevelGraph:
     generations = generations_of(state)
     return LevelGraph.build(generations, level, generations.present)
 
 
-_GRAPHS = {level: once_an_event(partial(_built, level)) for level in Level}
+_PARTS = {level: once_an_event(partial(_in_parts, level)) for level in Level}
+_GRAPHS = {level: once_an_event(partial(_whole, level)) for level in Level}
 
 
 def latest_of(state: State) -> Latest:

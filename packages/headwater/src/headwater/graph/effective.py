@@ -1,33 +1,25 @@
 """Graphs that are built in parts, on request, so that a query costs the same in a larger store.
 
 The part of the effective graph for a family of jobs (see headwater.graph.families) is built when
-a query reaches it, and kept until one of its present generations changes.
+a query reaches it, and kept until the next event.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from headwater import deadline
 from headwater.events import JobRef
-from headwater.graph.edges import LevelGraph, without_empty_writes
+from headwater.graph.edges import LevelGraph
+from headwater.graph.families import Family
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.run_edges import Edges, derived_dataset
 from headwater.identity import DatasetName
-
-
-@dataclass(slots=True)
-class _CachedPart:
-    """The graph of a family, the edges in it, and the revision at which it was last valid."""
-
-    graph: LevelGraph
-    edges: dict[Generation, Edges]
-    revision: int
 
 
 class LazyGraph(ABC):
@@ -60,11 +52,12 @@ class LazyGraph(ABC):
 
 
 class EffectiveGraph(LazyGraph):
-    """The graph of the present generations at a level, in one part per family of jobs."""
+    """The graph of the present generations at a level until the next event, by family of jobs."""
 
     def __init__(self, generations: Generations, level: Level) -> None:
         super().__init__(generations)
         self._level = level
+        self._parts: dict[Family, LevelGraph] = {}
 
     def has_job(self, ref: JobRef) -> bool:
         """Return True if a job has edges."""
@@ -86,17 +79,14 @@ class EffectiveGraph(LazyGraph):
         yield from filter(derived_dataset, users)
 
     def _part(self, ref: JobRef) -> LevelGraph:
-        generations = self._generations
-        family, revision = generations.families.of(ref), generations.state.revision
-        part: _CachedPart | None = family.graphs.get(self._level)
-        if part is None or part.revision != revision:
+        family = self._generations.families.of(ref)
+        part = self._parts.get(family)
+        if part is None:
             deadline.check()
-            edges = without_empty_writes(generations, generations.present_in_family(ref))
-            if part is None or part.edges != edges:
-                graph = LevelGraph.build(generations, self._level, edges)
-                part = family.graphs[self._level] = _CachedPart(graph, edges, revision)
-            part.revision = revision
-        return part.graph
+            present = self._generations.present_in_family(ref)
+            part = LevelGraph.build(self._generations, self._level, present)
+            self._parts[family] = part
+        return part
 
 
 class PipelineGraph:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from headwater.events import JobRef, parse_derivation
-from headwater.graph.levels import Level
 from headwater.graph.run_edges import derivation, derived_dataset
 from headwater.projection import State
 from headwater.projection.facet_books import parsed
@@ -23,8 +21,6 @@ class Family:
     """Jobs whose graph can be built without other jobs."""
 
     jobs: list[JobRef]
-    graphs: dict[Level, Any] = field(default_factory=dict)
-    """Cache of headwater.graph.effective: the graph of the family at each level."""
 
 
 class Families:
