@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from headwater.datasets.writes import writes_of, written_by
 from headwater.events import JobRef, parse_time, to_micros
 from headwater.graph.current import generations_of, graph_of, latest_of, whole_graph_of
+from headwater.graph.frontier import upstream_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -582,7 +583,7 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
         _check_readers(state, named)
         _check_current(state, named)
     for named in written:
-        above = generations.upstream_of(named.writers, named.name)
+        above = upstream_of(generations, named.writers, named.name)
         sources = {
             flow.source.original
             for generation, edges in above.items()
@@ -645,7 +646,8 @@ def _check_current(state: State, named: Version) -> None:
     current = {node.node for node in spread.nodes if node.is_current}
     clean = {(c["id"], c["isProven"]) for c in clean_datasets(generations, [named], spread)}
     for name in set(state.identity):
-        walk, node = generations.upstream_of(generations.writing(name), name), Node.of_dataset(name)
+        walk = upstream_of(generations, generations.writing(name), name)
+        node = Node.of_dataset(name)
         sources = {
             (flow.source if flow.source.is_portion else flow.source.original, flow.dataset)
             for generation in walk

@@ -23,14 +23,12 @@ from __future__ import annotations
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from math import inf
 from typing import Any, TypeVar
 
 from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph import folders, lifecycle
 from headwater.graph.families import Families
-from headwater.graph.frontier import Frontier, Walked, add_edges
 from headwater.graph.generation import (
     Flow,
     Generation,
@@ -287,59 +285,6 @@ class Generations(RunValues):
     def sources(self, generation: Generation) -> list[Generation]:
         """Return the generations that wrote the data which a generation read or kept."""
         return [flow.source for flow in self.flows_into(generation)]
-
-    def upstream_of(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
-        """Return the roots and all generations upstream of them, or of one of their outputs.
-
-        Where events state which input feeds which output, only the edges on the way count. Rows
-        that a generation kept are upstream of that output, but not of the generation itself. Data
-        does not pass through a run, such as a stream, to a reader that ended before it was written.
-        """
-        found: Walked = {}
-        followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
-        visits = Frontier((-inf, root, target) for root in roots)
-        for time, generation, name in visits:
-            edges = generation.edges
-            is_whole = name is None or edges.is_cross_product
-            reads = edges.reads if is_whole else edges.sources_of(name)
-            add_edges(found, generation, reads, {name}, is_whole=is_whole)
-            parts = ((False, reads, None if is_whole else name), (True, {name}, name))
-            for is_kept, used, part in parts:
-                if -time <= followed.get((generation, is_kept, part), -1):
-                    continue
-                followed[generation, is_kept, part] = -time
-                for flow in self.flows(generation):
-                    if flow.is_kept == is_kept and flow.dataset in used:
-                        written = self.times.of_writes(flow.source, flow.dataset).start
-                        if flow.is_proven or written <= -time:
-                            until = inf if flow.is_proven else min(-time, flow.until)
-                            visits.add(-until, flow.source, flow.dataset)
-        return found
-
-    def downstream_of(
-        self, roots: Iterable[Generation], source: DatasetName | None = None
-    ) -> Walked:
-        """Return the roots and the present generations downstream of them, or of one input."""
-        present = self.present
-        found: Walked = {}
-        followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
-        visits = Frontier((0, root, source, False) for root in roots)
-        for since, generation, via, is_kept in visits:
-            edges = generation.edges
-            is_whole = via is None or (edges.is_cross_product and not is_kept)
-            part = generation, is_kept, None if is_whole else via
-            if since >= followed.get(part, inf):
-                continue
-            followed[part] = since
-            fed = {via} if is_kept else edges.writes if is_whole else edges.targets_of(via)
-            add_edges(found, generation, set() if is_kept else {via}, fed, is_whole=is_whole)
-            for consumer, flow in present.flows_from(generation):
-                if flow.dataset in fed:
-                    written = max(since, self.times.of_writes(generation, flow.dataset).start)
-                    if flow.is_proven or written <= flow.until:
-                        began = 0 if flow.is_proven else written
-                        visits.add(began, consumer, flow.dataset, flow.is_kept)
-        return found
 
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
         if (side, name) not in self._using:

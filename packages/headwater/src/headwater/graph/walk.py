@@ -10,7 +10,7 @@ from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.edges import LevelGraph
 from headwater.graph.effective import Graph, PipelineGraph
-from headwater.graph.frontier import Walked
+from headwater.graph.frontier import Walked, downstream_of, upstream_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -109,8 +109,8 @@ def reached(generations: Generations, root: Node, way: str, level: Level) -> Wal
     else:
         roots = [g for g in generations.present.using(name) if name in g.edges.reads]
     if way == "up":
-        return generations.upstream_of(roots, name)
-    return generations.downstream_of(roots, name)
+        return upstream_of(generations, roots, name)
+    return downstream_of(generations, roots, name)
 
 
 def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headwater.datasets.writes import has_written
 from headwater.errors import NotFoundError
 from headwater.events import shown_time
-from headwater.graph.frontier import Walked
+from headwater.graph.frontier import Walked, upstream_of
 from headwater.graph.generation import Flow, Generation
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
@@ -23,14 +23,14 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
     """
     name = root.dataset_name
     if version is None:
-        return generations.upstream_of(generations.writing(name), name)
+        return upstream_of(generations, generations.writing(name), name)
     found = writing_version(generations, name, version)
     if not found:
         raise NotFoundError(
             f"no known run wrote version {version!r} of {root.name}; see its history"
         )
     contents = (part for generation in found for part in generations.contents(generation, name))
-    return generations.upstream_of(contents, name)
+    return upstream_of(generations, contents, name)
 
 
 def writing_version(generations: Generations, name: DatasetName, version: str) -> list[Generation]:

@@ -1,6 +1,6 @@
 """The generations that contain or use data of a version, including those replaced since.
 
-The walk is the inverse of `Generations.upstream_of`, and follows the same flows.
+The walk is the inverse of `frontier.upstream_of`, and follows the same flows.
 """
 
 from __future__ import annotations

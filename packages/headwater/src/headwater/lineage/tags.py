@@ -16,6 +16,7 @@ from headwater import deadline
 from headwater.events.facets import Tag
 from headwater.events.facets import Tags as ReportedTags
 from headwater.graph.column_graph import Column, described_by, edges_of_run
+from headwater.graph.frontier import upstream_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -179,12 +180,12 @@ def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -
 
     def selected() -> Iterator[Generation]:  # walked only if there is any tag
         walked = reached(generations, root, way, level)
-        yield from generations.upstream_of(walked)
+        yield from upstream_of(generations, walked)
         for name in {name for generation in walked for name in generation.kept}:
-            yield from generations.upstream_of((g for g in walked if name in g.kept), name)
+            yield from upstream_of(generations, (g for g in walked if name in g.kept), name)
         for generation in walked:
             for name in generation.partial:
-                yield from generations.upstream_of(generations.contents(generation, name), name)
+                yield from upstream_of(generations, generations.contents(generation, name), name)
 
     return Tags(generations, selected())
 

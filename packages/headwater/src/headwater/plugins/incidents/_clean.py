@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from headwater.events.facets import CommitReport
 from headwater.graph.edges import LevelGraph
+from headwater.graph.frontier import upstream_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -58,7 +59,7 @@ def _is_proven(generations: Generations, name: DatasetName, bad: set[DatasetName
     bad version unless it reported which version it read.
     """
     times = generations.times
-    walk = generations.upstream_of(generations.writing(name), name)
+    walk = upstream_of(generations, generations.writing(name), name)
     return bool(walk) and all(
         generation.runs
         and all(_is_known(generations, generation, written) for written in edges.writes)
