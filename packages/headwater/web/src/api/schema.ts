@@ -2169,6 +2169,12 @@ export interface components {
             items: components["schemas"]["SuggestedAlias"][];
             next: string | null;
         };
+        PersonalData: {
+            columns: string[];
+            message: string;
+            /** @enum {string} */
+            state: "contained" | "possible" | "excluded" | "untagged" | "unknown";
+        };
         PipelineCompleteness: {
             id: string;
             isMeasured: boolean;
@@ -2249,6 +2255,7 @@ export interface components {
             deletedSources: components["schemas"]["DeletedSources"] | null;
             level: string;
             node: string;
+            personalData: components["schemas"]["PersonalData"];
             runs: components["schemas"]["ProvenanceRun"][];
             sources: components["schemas"]["DatasetVersions"][];
             tags: components["schemas"]["DatasetTag"][];

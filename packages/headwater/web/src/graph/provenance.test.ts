@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { originTree, piiVerdict, provenanceLine, provenanceText, type Origin, type ProvenanceAnswer, type Upstream } from "./provenance";
-
-const DELETED = { before: "2025-01-01T00:00:00Z", deletedAt: "2026-02-03T00:00:00Z" };
+import { originTree, provenanceLine, provenanceText, type Origin, type ProvenanceAnswer, type Upstream } from "./provenance";
 
 const use = (text: string) => {
   const [name = "", versions] = text.split("@");
@@ -24,7 +22,7 @@ function answer(node: string, runs: Upstream[], tags: [string, string | null, st
   return {
     node: `dataset:s3://l:${node}`, version, level: "task", runs, tags: tags.map(tag),
     datasets: names.map((name) => ({ id: `dataset:s3://l:${name}`, type: "dataset", namespace: "s3://l", name, kind: name.includes("/") ? "file" : "table", owners: [], removal: null })),
-    sources: names.filter((name) => !written.has(name)).map(use), deletedSources: null, unknown: [],
+    sources: names.filter((name) => !written.has(name)).map(use), deletedSources: null, unknown: [], personalData: { state: "untagged", message: "", columns: [] },
   }; // prettier-ignore
 }
 
@@ -67,37 +65,6 @@ describe("the upstream tree", () => {
 
   test("is a source if no run wrote it", () => {
     expect(drawn(originTree(answer("t", [])))).toBe("t");
-  });
-});
-
-describe("PII verdict", () => {
-  const run = ran("1", "sum", ["raw"], ["day@1"]);
-  test.each([
-    ["PII in a column", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "Contains PII"],
-    ["possible PII without column lineage", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "May contain PII"],
-    ["PII by its own tag", [["day", null, "day"]], "bad", "Contains PII"],
-    ["PII only in inputs", [["raw", "mail", "raw"]], "warn", "masked or not used"],
-    ["no PII and no tags", [], "warn", "no tags at all"],
-  ] as [string, [string, string | null, string][], string, string][])("%s", (_, tags, tone, text) => {
-    const verdict = piiVerdict(answer("day", [run], tags));
-    expect(verdict.tone).toBe(tone);
-    expect(verdict.text).toContain(text);
-    expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""}.mail`] : []);
-  });
-
-  test("other outputs of an upstream run are no inputs", () => {
-    const stage = ran("0", "stage", ["in"], ["raw@1", "quarantine@1"]);
-    const tags: [string, string, string][] = [["raw", "mail", "raw"], ["quarantine", "mail", "quarantine"]];
-    expect(piiVerdict(answer("day", [run, stage], tags)).columns).toEqual(["raw.mail"]);
-  });
-
-  test("no PII with other tags", () => {
-    const provenance = answer("day", [run], [["raw", null, "raw"]]);
-    const tags = provenance.tags.map((tag) => ({ ...tag, key: "tier" }));
-    const { tone, text } = piiVerdict({ ...provenance, tags });
-    expect([tone, text]).toEqual(["plain", "No input column is tagged PII. Columns without this tag are not known to be free of it"]);
-    const verdict = piiVerdict({ ...provenance, tags, deletedSources: DELETED });
-    expect(verdict).toMatchObject({ tone: "warn", text: "No input column is tagged PII, but older sources were deleted" });
   });
 });
 

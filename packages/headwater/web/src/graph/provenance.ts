@@ -1,6 +1,6 @@
 import type { Answer } from "../api/client";
 import { codeText, type CodePlace } from "./repository";
-import { datasetTags, isPii, type Tag } from "./tags";
+import { datasetTags, type Tag } from "./tags";
 import { moment, parts, plural } from "./words";
 
 export type ProvenanceAnswer = Answer<"provenance">;
@@ -128,34 +128,6 @@ function commitsOf(entries: readonly Upstream[]): CodePlace[] {
     if (codeText(place)) found.set(JSON.stringify([place.repoUrl, place.path, place.version]), place);
   }
   return [...found.values()];
-}
-
-export interface Verdict {
-  /** `plain`: no tag says so, which is no proof. */
-  tone: "plain" | "bad" | "warn";
-  text: string;
-  /** Related columns as `NAME FIELD`. */
-  columns: string[];
-}
-
-/** Decide from the tags of a dataset's inputs if it contains personal data. */
-export function piiVerdict(answer: ProvenanceAnswer): Verdict {
-  // Other outputs of the same runs are listed too, but the contents do not come from them.
-  const upstream = new Set([answer.node, ...answer.runs.flatMap((entry) => entry.inputs.map(keyOf))]);
-  const pii = answer.tags.filter((tag) => isPii(tag) && upstream.has(tag.id));
-  const origins = (tags: typeof pii) => [...new Set(tags.map((tag) => [tag.from.name, tag.from.field].filter(Boolean).join(".")))].sort();
-  const carried = pii.filter((tag) => tag.id === answer.node);
-  if (carried.length > 0) {
-    const isCertain = carried.some((tag) => tag.field !== null) || carried.some((tag) => keyOf(tag.from) === answer.node);
-    const text = isCertain ? "Contains PII: it has columns derived from columns tagged PII" : "May contain PII: its inputs have columns tagged PII, and no column lineage excludes them";
-    return { tone: "bad", text, columns: origins(carried) };
-  }
-  if (pii.length > 0) {
-    return { tone: "warn", text: "Inputs have columns tagged PII, but column lineage shows that they are masked or not used", columns: origins(pii) };
-  }
-  if (answer.tags.length > 0 && answer.deletedSources) return { tone: "warn", text: "No input column is tagged PII, but older sources were deleted", columns: [] };
-  if (answer.tags.length > 0) return { tone: "plain", text: "No input column is tagged PII. Columns without this tag are not known to be free of it", columns: [] };
-  return { tone: "warn", text: "No input column is tagged PII, but the inputs have no tags at all", columns: [] };
 }
 
 /** Summarize: 12 runs of 4 jobs · 2 commits · from 3 sources. */

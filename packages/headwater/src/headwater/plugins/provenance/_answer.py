@@ -27,6 +27,7 @@ from headwater.lineage.provenance import deleted_sources, origin, sources_of
 from headwater.lineage.tags import Tags, dataset_tag
 from headwater.lookup import find_dataset
 from headwater.plugins.provenance import models
+from headwater.plugins.provenance._personal import personal_data
 from headwater.plugins.provenance._unknown import unknown_facts
 from headwater.projection import Run, State, start_of
 from headwater.projection.derived import began_at
@@ -61,7 +62,9 @@ def provenance_answer(
         only_datasets(name for edges in walked.values() for name in (*edges.reads, *edges.writes))
         | {root.dataset_name}
     )
-    tags = Tags(generations, walked)
+    tags_of = Tags(generations, walked)
+    tags = [column_tag for name in names for column_tag in tags_of.of(name)]
+    inputs = {name for entry in entries for name in entry.reads}
     runs = [_run_answer(generations, entry) for entry in entries]
     deleted = deleted_sources(generations, walked)
     return {
@@ -73,7 +76,8 @@ def provenance_answer(
         "deletedSources": deleted,
         "unknown": unknown_facts(runs, deleted, sum(map(_unreported_reads, entries))),
         "datasets": [_about(state, Node.of_dataset(name)) for name in names],
-        "tags": [dataset_tag(column_tag) for name in names for column_tag in tags.of(name)],
+        "tags": list(map(dataset_tag, tags)),
+        "personalData": personal_data(root.dataset_name, inputs, tags, deleted is not None),
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from headwater.datasets.models import Removal
 from headwater.lineage.models import DeletedSources
 from headwater.query.models import Answer, CodeLocation, DatasetTag, Json, Name, NodeRef
@@ -43,6 +45,20 @@ class ProvenanceDataset(NodeRef):
     """Of a dataset that was dropped, emptied or renamed and not written since."""
 
 
+PersonalDataState = Literal["contained", "possible", "excluded", "untagged", "unknown"]
+
+
+class PersonalData(Answer):
+    """Whether a dataset contains personal data, decided from the tags `pii` of its inputs."""
+
+    state: PersonalDataState
+    """`possible` without column lineage; `excluded` if PII is masked or not used. `untagged` is no
+    proof, and `unknown` means that no input has a tag or that sources were deleted."""
+    message: str
+    columns: list[str]
+    """The columns tagged PII that decide it, as `DATASET.COLUMN`."""
+
+
 class ProvenanceAnswer(Answer):
     """All runs, input versions and code versions that a dataset comes from, newest first."""
 
@@ -57,6 +73,7 @@ class ProvenanceAnswer(Answer):
     """Sentences about facts that the producers did not report; empty if nothing is missing."""
     datasets: list[ProvenanceDataset]
     tags: list[DatasetTag]
+    personalData: PersonalData
 
 
 class Resource(Answer, total=False):

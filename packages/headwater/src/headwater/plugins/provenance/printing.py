@@ -47,6 +47,12 @@ def print_provenance(answer: models.ProvenanceAnswer) -> None:
         return
     console.print("Sources (not written by any known run):", style="bold")
     _print_indented([("", _versions(dataset)) for dataset in answer["sources"]] or [("", "none")])
+    personal = answer["personalData"]
+    columns = f": {', '.join(personal['columns'])}" if personal["columns"] else ""
+    style = {"contained": "red", "possible": "red", "untagged": "dim"}.get(
+        personal["state"], "yellow"
+    )
+    console.print(f"Personal data: {personal['message']}{columns}", style=style, soft_wrap=True)
     for sentence in answer["unknown"]:
         console.print(f"Unknown: {sentence}", style="yellow", soft_wrap=True)
 

@@ -10,7 +10,7 @@ import { Link } from "../../components/Link";
 import { AsOf, CommandPart, Sheet } from "../../components/Sheet";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
-import { originTree, piiVerdict, provenanceLine, provenanceText } from "../../graph/provenance";
+import { originTree, provenanceLine, provenanceText, type ProvenanceAnswer } from "../../graph/provenance";
 import { addressOf } from "../../graph/view";
 import { moment, parts, shellQuoted } from "../../graph/words";
 import { RecentDatasets } from "../fallback/EmptyView";
@@ -97,7 +97,7 @@ export default function ProvenancePage(): ReactNode {
             <span className="muted">{provenanceLine(data)}</span>
             {history?.next && <span className="muted">{PROVENANCE.newest(versions.length, PROGRAM)}</span>}
           </div>
-          <PersonalData provenance={data} />
+          <PersonalData about={data.personalData} />
           <OriginTree root={tree} at={at} />
           <Unknowns facts={data.unknown} />
           <CommandPart text={command} />
@@ -107,16 +107,17 @@ export default function ProvenancePage(): ReactNode {
   );
 }
 
-type ProvenanceAnswer = Parameters<typeof piiVerdict>[0];
+/** The colour of a statement on personal data; an untagged dataset has none, because it is not proven to be free of it. */
+const TONES: Record<ProvenanceAnswer["personalData"]["state"], "plain" | "bad" | "warn"> = { contained: "bad", possible: "bad", excluded: "warn", unknown: "warn", untagged: "plain" };
 
 /** A note on personal data in the dataset. */
-function PersonalData({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
-  const { tone, text, columns } = piiVerdict(provenance);
+function PersonalData({ about: { state, message, columns } }: { about: ProvenanceAnswer["personalData"] }): ReactNode {
+  const tone = TONES[state];
   return (
     <div className={clsx(styles.verdict, styles[tone])} role="note" aria-label={PROVENANCE.personalData}>
       <Icon name={tone === "plain" ? "lost" : "alert"} />
       <p>
-        {text}
+        {message}
         {columns.length > 0 ? ": " : "."}
         {columns.map((column, place) => (
           <span key={column}>
