@@ -22,7 +22,7 @@ from headwater.log import Entry
 from headwater.projection import State, project
 from headwater.projection._apply import apply
 from packages.headwater.tests.support.entry_strategies import some_entries
-from packages.headwater.tests.support.graphs import commit
+from packages.headwater.tests.support.graphs import commit, state_partition_sources
 
 
 def _edges(state: State, graph: Graph) -> dict[str, Any]:
@@ -101,6 +101,7 @@ _RUN = st.tuples(
             "keeps rows",
             "part 0",
             "part 1",
+            "sources of parts",
             "explicit lineage",
             "hive://h|a",
             "flink://|a",
@@ -142,6 +143,8 @@ def _event(build: Any, number: int, run: Any) -> Logged:
         condition = {"type": "location", "locations": [kind]}
         for item in body["outputs"]:
             item["outputFacets"] = {"subset": {"outputCondition": condition}}
+    elif kind == "sources of parts":
+        state_partition_sources(body)
     elif kind == "explicit lineage":
         inputs = [{"type": "DATASET", **item} for item in body["inputs"]]
         entries = [{"type": "DATASET", **item} for item in body["outputs"]]

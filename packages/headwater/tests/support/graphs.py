@@ -90,3 +90,25 @@ def scheduled(build: Any, hour: str, job: str) -> dict[str, Any]:
     nominal = {"nominalTime": {"nominalStartTime": f"2025-11-21T{hour}:00:00Z"}}
     event: dict[str, Any] = build.run("COMPLETE", hour, job, f"{hour}:00:00", facets=nominal)
     return event
+
+
+def state_partition_sources(run: dict[str, Any]) -> None:
+    """Let a run replace two partitions, each from an input of its own, or from a part of one."""
+    names = [{key: item[key] for key in ("namespace", "name")} for item in run["inputs"]]
+    parts: dict[str, list[Any]] = {"0": names[:1], "1": names[1:] or names}
+    stated = [
+        {
+            "identifier": part,
+            "inputs": [
+                name | ({"partition": {"identifier": part}} if len(names) == 1 else {})
+                for name in found
+            ],
+        }
+        for part, found in parts.items()
+    ]
+    partitions = [{"identifier": part, "dimensions": {}} for part in parts]
+    for item in run["outputs"]:
+        item.setdefault("outputFacets", {}).update(
+            subset={"outputCondition": {"type": "partition", "partitions": partitions}},
+            headwater_partitionSources={"partitions": stated},
+        )

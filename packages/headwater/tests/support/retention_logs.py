@@ -23,6 +23,7 @@ from headwater.projection.live import Live
 from headwater.projection.past import Moment
 from headwater.query.parameters import LevelName
 from packages.headwater.tests.conftest import Build
+from packages.headwater.tests.support.graphs import state_partition_sources
 
 _WAYS: tuple[Literal["up", "down"], ...] = ("up", "down")
 _LEVELS: tuple[LevelName, ...] = ("query", "task", "pipeline")
@@ -97,7 +98,7 @@ def history(draw: st.DrawFn) -> list[Entry]:
         st.sampled_from(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", "START")),
         st.lists(names, max_size=2),
         st.lists(names, max_size=2),
-        st.integers(0, 10),  # what else the event has
+        st.integers(0, 11),  # what else the event has
     )
     bodies = []
     for n, (job, type_, reads, writes, more) in enumerate(
@@ -125,6 +126,8 @@ def history(draw: st.DrawFn) -> list[Entry]:
 
 def _add_facets(body: dict[str, Any], number: int, more: int) -> None:
     """Add the facets of outputs that the number `more` selects."""
+    if more == 11:
+        state_partition_sources(body)
     for output in body["outputs"]:
         if more == 5:
             output["facets"]["ownership"] = {"owners": [{"name": f"team-{number}"}]}

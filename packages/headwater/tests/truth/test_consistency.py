@@ -44,6 +44,7 @@ from headwater.query.registry import load_queries
 from headwater.redaction import DEFAULT
 from headwater.runs.failures import was_repeated
 from packages.headwater.tests.support.entry_strategies import canonical
+from packages.headwater.tests.support.graphs import state_partition_sources
 
 _NAMES = ("db|a", "db|b", "db|c", "db|d", "s3://b|a", "s3://b|a/p", "s3://b|a/q")
 _SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
@@ -170,18 +171,7 @@ def _add_parts_by_source(body: dict[str, Any], kind: str) -> None:
     if kind == "commits parts by source":
         _add_rows(body, kind)
         _add_change(body, "OVERWRITE")
-    sources = [body["inputs"][:1], body["inputs"][1:] or body["inputs"]]
-    parts = {str(number): list(map(_named, found)) for number, found in enumerate(sources)}
-    for part, found in parts.items():
-        if len(body["inputs"]) == 1:
-            found[0]["partition"] = {"identifier": part}
-    partitions = [{"identifier": part, "dimensions": {}} for part in parts]
-    stated = [{"identifier": part, "inputs": found} for part, found in parts.items()]
-    for item in body["outputs"]:
-        condition = {"type": "partition", "partitions": partitions}
-        facets = item.setdefault("outputFacets", {})
-        facets["subset"] = {"outputCondition": condition}
-        facets["headwater_partitionSources"] = {"partitions": stated}
+    state_partition_sources(body)
 
 
 def _add_version(body: dict[str, Any], _kind: str) -> None:
