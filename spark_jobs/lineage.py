@@ -178,14 +178,14 @@ def report_commit(
         output_facets = {"icebergCommitReport": report} if has_written else {}
         if loaded:
             condition = subset.PartitionSubsetCondition(
-                [subset.Partition(dict(each.partition)) for each in loaded]
+                [subset.Partition(dict(load.partition)) for load in loaded]
             )
             output_facets["subset"] = subset.OutputSubsetOutputDatasetFacet(condition)
             output_facets["headwater_partitionSources"] = _partition_sources(loaded)
             facets["lifecycleStateChange"] = lifecycle.LifecycleStateChangeDatasetFacet(
                 lifecycle.LifecycleStateChange.OVERWRITE
             )
-        sources = {source.dataset: None for each in loaded for source in each.sources}
+        sources = {source.dataset: None for load in loaded for source in load.sources}
         dataset = OutputDataset(
             name.namespace, name.name, facets=facets, outputFacets=output_facets
         )
@@ -207,7 +207,7 @@ def _partition_sources(loaded: Iterable[Loaded]) -> Any:
     """Return the facet with the only sources of each partition for which they are known."""
     partitions = [
         {
-            "dimensions": dict(each.partition),
+            "dimensions": dict(load.partition),
             "inputs": [
                 {"namespace": source.dataset.namespace, "name": source.dataset.name}
                 | (
@@ -215,11 +215,11 @@ def _partition_sources(loaded: Iterable[Loaded]) -> Any:
                     if source.partition
                     else {}
                 )
-                for source in each.sources
+                for source in load.sources
             ],
         }
-        for each in loaded
-        if each.sources
+        for load in loaded
+        if load.sources
     ]
     return {"_producer": PRODUCER, "_schemaURL": PARTITION_SOURCES, "partitions": partitions}
 

@@ -66,8 +66,8 @@ def ingest_params() -> dict[str, Param]:
             False,
             type="boolean",
             title="Load again",
-            description="Also load files that have not changed. After a correction, this clears "
-            "the recall of a month that one run loaded together with others.",
+            description="Also load unchanged files. Use this to load all months of a recalled "
+            "version of the table again.",
         ),
     }
 
@@ -118,9 +118,9 @@ def refuse_unknown_params(context: Context) -> None:
 class DownloadOperator(LineageOperator):
     """Download the files of the selected months and return the partitions to load.
 
-    The task is skipped, with the reasons, if no published file is new or changed, unless all are
-    loaded again. Months come from
-    the DAG's Param, not from the data interval, because a manual run has none.
+    The task is skipped, with the reasons, if no published file is new or changed, unless `reload`
+    is set. Months come from the DAG's Param, not from the data interval, because a manual run has
+    none.
     """
 
     def __init__(self, *, source: Source, **kwargs: Any):

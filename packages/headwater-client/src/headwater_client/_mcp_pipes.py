@@ -31,7 +31,7 @@ _Read = Callable[[bytes, datetime], None]
 
 
 class Lines:
-    """Splits the bytes of one direction into lines; one that is too long is left out."""
+    """The lines in the bytes of one direction, without lines that are too long."""
 
     def __init__(self, longest: int = _LONGEST_LINE) -> None:
         self._longest = longest
@@ -62,7 +62,7 @@ class Lines:
 
 
 class Recorder:
-    """Reads the copies of the messages in a thread."""
+    """A reader of the copies of the messages, with a thread of its own."""
 
     def __init__(self, read_request: _Read, read_response: _Read) -> None:
         self._readers = (read_request, read_response)
@@ -80,7 +80,7 @@ class Recorder:
             is_full = self._waiting + len(chunk) > _MOST_WAITING
             self._waiting += 0 if is_full else len(chunk)
         if is_full:
-            self.problem = "the messages came faster than they could be recorded"
+            self.problem = "messages arrived faster than they could be recorded; some are missing"
         self._copies.put((is_response, None if is_full else chunk, datetime.now(UTC)))
 
     def finish(self) -> None:
@@ -148,7 +148,7 @@ def run_proxy(
 
 
 class _Responses(threading.Thread):
-    """Copies the output of the server until it ends."""
+    """A thread that copies the output of the server until it ends."""
 
     def __init__(self, pipe: IO[bytes], recorder: Recorder) -> None:
         super().__init__(daemon=True)

@@ -3,8 +3,8 @@
 MCP (Model Context Protocol) has no events about data. A call is a job named after the agent, the
 server and the tool. Of its arguments, only an SQL statement or the URI of a resource is recorded.
 
-The data of a call is in its last event, unless the call failed: a statement with an error, such as
-the name of a table that does not exist, reads nothing.
+The inputs and outputs of a call are in its last event, unless the call failed: a statement with an
+error, such as the name of a table that does not exist, reads nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class McpSettings:
 
 
 class McpSession:
-    """Sends the events of a session, from copies of its messages."""
+    """An MCP session, whose events are sent from copies of its messages."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class McpSession:
     def end(self, state: str, at: datetime, error: str | None) -> None:
         """End the calls without a response, and the session.
 
-        The run of the session has no event before: a proxy that is killed cannot send its end.
+        No earlier event of the session's run is sent, because a killed proxy cannot send its end.
         """
         why = error or "The session ended before the response."
         for key in [*self._open]:
@@ -245,7 +245,7 @@ def _named_resource(uri: object, server: str) -> list[Name]:
 
 
 def _clean(name: str) -> str:
-    """Return a name as a part of the name of a job."""
+    """Return a name in a form that can be a part of a job's name."""
     return re.sub(r"[^\w.@-]+", "-", name.strip())[:64].strip("-") or "unknown"
 
 

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.write(
             f"usage: {program} run [OPTIONS] [--] COMMAND [ARGUMENTS...]\n"
             f"       {program} mcp-proxy [OPTIONS] [--] COMMAND [ARGUMENTS...]\n\n"
-            "Run a command and report it as a job, or an MCP server and report its calls.\n"
+            "Run a command and report it as a job, or run an MCP server and report its calls.\n"
             f"`{program} run --help` and `{program} mcp-proxy --help` list the options.\n"
             f"All other commands need the package headwater. {_HOW_TO_INSTALL}\n"
         )

@@ -23,7 +23,7 @@ _DIALECTS = (
 
 
 class _AsWritten(Database):
-    """A database whose tables have the names that the SQL has."""
+    """A database whose tables are named as in the SQL."""
 
     def table(self, parts: tuple[str, ...]) -> Name | None:
         """Return the name of a table."""
@@ -40,16 +40,18 @@ def argument_parser(program: str = "headwater") -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         description="Run an MCP server and record which data an agent uses through it.\n\n"
-        "The command is an MCP server over stdin and stdout. Messages, signals and exit code are\n"
-        "passed on unchanged. Each call of a tool is a run; arguments are not recorded, except\n"
+        "The command is an MCP server over stdin and stdout. Messages, signals and the exit code\n"
+        "are passed on unchanged. Each tool call is a run; arguments are not recorded, except\n"
         "SQL statements with --database or --namespace, and the URIs of resources.\n\n"
         f"Example: {program} mcp-proxy --database sqlite:///shop.db --spool ./spool -- true",
     )
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="The server with its arguments.")
+    parser.add_argument(
+        "command", nargs=argparse.REMAINDER, help="The MCP server with its arguments."
+    )
     parser.add_argument(
         "--database",
-        help="URL of the database that runs the SQL in the arguments sql, query and statement, as"
-        " for SQLAlchemy: sqlite:///shop.db, postgresql://host/db. The password is not used.",
+        help="SQLAlchemy URL of the database that runs the SQL in the arguments sql, query and"
+        " statement: sqlite:///shop.db, postgresql://host/db. The password is not used.",
     )
     parser.add_argument(
         "--namespace",
@@ -111,7 +113,10 @@ def database_of(options: argparse.Namespace) -> Database | None:
             )
         return _AsWritten(options.namespace, [], options.dialect)
     if options.namespace is not None or options.dialect is not None:
-        raise ConfigError("argument --database: received --namespace or --dialect as well")
+        raise ConfigError(
+            "argument --database: received --namespace or --dialect as well; pass only --database,"
+            " or --namespace with --dialect"
+        )
     found = database_of_url(options.database)
     if found is None:
         scheme = options.database.partition(":")[0]  # the rest may contain a password

@@ -54,7 +54,7 @@ def watched(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def popped(waiting: list[Item]) -> Iterator[Item]:
-    """Remove and yield the last item until none waits, and check the deadline before each.
+    """Remove and yield the last item until none is left; check the deadline before each.
 
     A walk adds what it finds to `waiting`.
     """

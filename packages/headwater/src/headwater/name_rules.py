@@ -1,4 +1,4 @@
-"""Rules that join the names of one kind with those of another, such as `prod_%s` with `%s`."""
+"""Rules that join all pairs of names that match two patterns, such as `prod_%s` and `%s`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def mates(rules: Iterable[tuple[Name, Name]], name: Name) -> Iterator[Name]:
 
 
 def value_in(pattern: Name, name: Name) -> str | None:
-    """Return the text that the wildcard of a pattern stands for in a name; None if none fits."""
+    """Return the text that the wildcard of a pattern stands for in a name; None if none matches."""
     start, _, end = pattern[1].partition(WILDCARD)
     text = name[1]
     is_fit = pattern[0] == name[0] and text.startswith(start) and text.endswith(end)

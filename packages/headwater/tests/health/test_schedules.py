@@ -44,7 +44,7 @@ _DAYS = ("19T08:00:00", "20T08:00:00", "21T08:00:00")
          "20T22:00:00", "21T09:00:00"),
     ],
 )  # fmt: skip
-def test_runs_by_hand_do_not_make_a_job_late(times: tuple[str, ...], build: Any) -> None:
+def test_manual_runs_do_not_make_a_job_late(times: tuple[str, ...], build: Any) -> None:
     assert not _is_late(build, _runs(build, *times))
 
 
@@ -165,7 +165,5 @@ def test_task_that_only_some_runs_need_follows_its_own_rhythm(build: Any) -> Non
 
 
 @pytest.mark.parametrize("schedule", ["61 * * * *", "0 6 * *", "*/0 * * * *", "x", "0 6 L * *"])
-def test_schedule_that_is_not_understood_is_no_evidence_after_one_run(
-    schedule: str, build: Any
-) -> None:
+def test_unsupported_schedule_is_no_evidence_after_one_run(schedule: str, build: Any) -> None:
     assert not _is_late(build, _runs(build, "20T06:00:00", airflowDagRun=_dag(schedule)))

@@ -27,12 +27,12 @@ def run(
 
 def mcp_proxy(
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Options, and the MCP server to run.")
+        list[str] | None, typer.Argument(help="Options, and the command of the MCP server.")
     ] = None,
 ) -> None:
     """Record what an agent reads through another MCP server.
 
-    Messages, signals and exit code are those of the server. Each call of a tool is a run.
+    Messages, signals and the exit code are passed on unchanged. Each tool call is a run.
 
     Example: headwater mcp-proxy --database sqlite:///shop.db --spool ./spool -- true
     """

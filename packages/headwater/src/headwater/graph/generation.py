@@ -36,7 +36,7 @@ class Generation:
     """True if finished: all of its runs of the task ended, and at least one completed."""
     edges: Edges
     kept: frozenset[DatasetName]
-    """The outputs that also keep rows of earlier generations, it is unknown which."""
+    """The outputs that also keep unknown rows of earlier generations."""
     runs: tuple[Run, ...]
     """The runs that read or wrote data."""
     partial: frozenset[DatasetName] = frozenset()

@@ -63,7 +63,7 @@ class Kept(NamedTuple):
     """The earlier rows in the outputs of a generation."""
 
     unknown: frozenset[DatasetName]
-    """The outputs that keep earlier rows, it is unknown which."""
+    """The outputs that keep unknown earlier rows."""
     partial: frozenset[DatasetName]
     """The outputs that keep all earlier rows but those of the partitions that it wrote."""
     parts: Mapping[DatasetName, Parts]

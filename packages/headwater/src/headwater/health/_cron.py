@@ -92,7 +92,7 @@ class Cron:
 
 @lru_cache(maxsize=1024)
 def cron_of(schedule: str) -> Cron | None:
-    """Return the cron expression of a schedule; None if it is none that is understood."""
+    """Return the cron expression of a schedule; None if it is not a supported one."""
     fields = _PRESETS.get(schedule.strip().lower(), schedule).lower().split()
     if len(fields) != len(_RANGES):
         return None
@@ -105,7 +105,7 @@ def cron_of(schedule: str) -> Cron | None:
 
 
 def _values(field: str, limits: tuple[int, int], names: dict[str, int]) -> set[int]:
-    """Return the values of a field; none if it is not understood."""
+    """Return the values of a field; empty if it is not supported."""
     least, most = limits
     found: set[int] = set()
     for part in field.replace("?", "*").split(","):
@@ -129,7 +129,7 @@ def _values(field: str, limits: tuple[int, int], names: dict[str, int]) -> set[i
 def next_times(
     schedule: str, after: datetime, zone: str | None, nominal: datetime | None
 ) -> tuple[datetime, datetime] | None:
-    """Return the next two times of a schedule, or times by which these were; None if unknown."""
+    """Return the next two times of a schedule, or the latest possible ones; None if unknown."""
     if interval := _INTERVAL.fullmatch(schedule.strip()):
         days, hours, minutes, seconds = (int(part or 0) for part in interval.groups())
         step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)

@@ -14,7 +14,7 @@ from headwater.projection import State
 Rule = tuple[DatasetName, DatasetName]
 """Two patterns of names, in sorted order."""
 Pair = tuple[str, DatasetName, DatasetName]
-"""Two names that a rule joins, after the text that its wildcard stands for."""
+"""The text that the wildcard of a rule stands for, and the two names that the rule joins."""
 _NONE: Mapping[DatasetName, DatasetName] = {}
 
 
@@ -55,5 +55,5 @@ def joined_pairs(
 
 
 def listed(pairs: list[Pair]) -> str:
-    """Return the texts of the wildcard of some pairs in short."""
+    """Return the wildcard texts of some pairs as a short list."""
     return some(dict.fromkeys(repr(value) for value, _, _ in pairs))

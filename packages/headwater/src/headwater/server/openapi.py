@@ -25,7 +25,7 @@ _ERRORS = {
     403: "The key lacks the scope, or a page of another origin sent the request.",
     404: "Nothing has that name.",
     408: "The body did not arrive in time.",
-    413: "The body, or the answer, is too large.",
+    413: "The request body or the response is too large.",
     421: "The Host header names another host; a server without keys only accepts its own.",
     503: "The server is overloaded, or the store does not respond; retry later.",
 }

@@ -1,4 +1,4 @@
-"""Rules join all pairs of names of two kinds, like single aliases, in any order of events."""
+"""Rules join all pairs of names that match two patterns, in any order of events."""
 
 from __future__ import annotations
 
@@ -150,25 +150,23 @@ def _single(rules: list[Any], names: set[DatasetName]) -> list[AliasEvent]:
         ("shop.prod_%s", _PLAIN, "one: received 'shop.prod_%s', expected the id"),
         (_PROD, "dataset:pg:%s.%s", "other: received 'dataset:pg:%s.%s'"),
         ("dataset:%s:orders", _PLAIN, "one: received 'dataset:%s:orders'"),
-        (_PROD, "pg:shop.prod_%s", "expected another pattern"),
+        (_PROD, "pg:shop.prod_%s", "expected a pattern other than"),
     ],
 )
-def test_names_that_are_no_rule_are_reported(
-    one: str, other: str, message: str, shop: Live
-) -> None:
+def test_invalid_patterns_are_rejected(one: str, other: str, message: str, shop: Live) -> None:
     with shop.reading() as state, pytest.raises(ConfigError) as error:
         rule_entry(state, one, other, 1)
     assert message in str(error.value)
 
 
-def test_rule_that_joins_several_pairs_is_refused(shop: Live, build: Any) -> None:
+def test_rule_that_joins_several_pairs_is_rejected(shop: Live, build: Any) -> None:
     chain = _event(build, "4", "09:00:00", "pg|shop.prod_prod_orders", "db|x")
     shop.ingest(Batch([chain]))
     with shop.reading() as state, pytest.raises(ConfigError, match="'orders', 'prod_orders'"):
         rule_entry(state, _PROD, _PLAIN, 1)
 
 
-def test_rule_that_closes_a_cycle_is_refused(shop: Live, build: Any) -> None:
+def test_rule_that_closes_a_cycle_is_rejected(shop: Live, build: Any) -> None:
     cycle = [("a", "b"), ("b", "c"), ("c", "a")]
     for number, (one, other) in enumerate(cycle):
         events = [_event(build, f"c{number}", "09:10:00", f"{one}|t", f"{other}|p_t")]
@@ -181,9 +179,7 @@ def test_rule_that_closes_a_cycle_is_refused(shop: Live, build: Any) -> None:
             rule_entry(state, "dataset:c:p_%s", "dataset:a:%s", 1)
 
 
-def test_names_that_arrive_after_a_rule_are_found_if_it_joins_too_many(
-    shop: Live, build: Any
-) -> None:
+def test_doctor_warns_if_later_names_make_a_rule_join_several_pairs(shop: Live, build: Any) -> None:
     _say(shop, "09:00:00")
     shop.ingest(Batch([_event(build, "4", "09:10:00", "pg|shop.prod_prod_orders", "db|x")]))
     with shop.reading() as state:

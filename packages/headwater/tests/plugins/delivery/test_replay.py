@@ -1,4 +1,4 @@
-"""`headwater replay` sends stored events again, or says what would change."""
+"""`headwater replay` sends stored events again, or shows what would change."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_diff_lists_what_a_replay_then_changes(
     assert (before["jobs"], before["otherJobs"], before["same"]) == (3, 1, 3)
     shown = call("replay", "--from", log, "--to", url, "--diff").stdout
     assert "- dataset:db:old → job:demo:report" in shown
-    assert "; 1 other job at" in shown
+    assert "; 1 other job only at" in shown
     sent = call("replay", "--from", log, "--to", url)
     assert (sent.returncode, sent.stderr) == (0, "3 events sent, 0 rejected\n")
     after = _diff(call, log, url)
@@ -106,7 +106,7 @@ def test_names_of_the_target_are_compared_by_the_rules_of_this_version(
     assert (found["edgesAdded"], found["edgesRemoved"], found["same"]) == ([], [], 1)
 
 
-def test_jobs_with_a_newer_run_at_the_target_are_only_named(
+def test_jobs_with_a_newer_run_at_the_target_are_only_listed(
     log: str, there: Callable[..., str], call: Call, build: Any
 ) -> None:
     newer = build.run("COMPLETE", "9", "load", "12:00:00", reads=("db|new",), writes=("db|t",))
@@ -116,7 +116,7 @@ def test_jobs_with_a_newer_run_at_the_target_are_only_named(
     assert not any("load" in node for edge in found["edgesAdded"] for node in edge)
     assert found["edgesRemoved"] == []
     shown = call("replay", "--from", log, "--to", url, "--diff").stdout
-    assert "1 job with a newer run there, which stays: job:demo:load" in shown
+    assert "1 job with a newer run at the target, not compared: job:demo:load" in shown
     call("replay", "--from", log, "--to", url)
     after = call("tree", "dataset:db:t", "--up", "--depth", "2", "--url", url).stdout
     assert "new" in after
@@ -182,7 +182,7 @@ def test_backend_of_a_deliver_file_is_previewed_without_sending(
     )
 
 
-def test_rejected_events_are_named_and_do_not_stop_the_others(
+def test_rejected_events_are_listed_and_the_others_are_sent(
     log: str, sink: Sink, call: Call
 ) -> None:
     sink.answer = lambda body, _nth: 422 if body["run"]["runId"] == "2" else 201
@@ -193,7 +193,7 @@ def test_rejected_events_are_named_and_do_not_stop_the_others(
     assert sink.runs() == ["1", "3"]
 
 
-def test_replay_continues_after_the_position_at_which_the_target_went_away(
+def test_replay_continues_after_the_last_sent_event(
     tmp_path: Path, log: str, sink: Sink, call: Call
 ) -> None:
     sink.answer = lambda body, _nth: 503 if body["run"]["runId"] == "2" else 201
@@ -224,7 +224,7 @@ def test_keys_are_sent_only_to_the_server_they_are_for(
     assert "'NOT_SET' is not set" in missing.stderr
 
 
-def test_sources_and_targets_that_cannot_be_used_are_named(
+def test_unusable_sources_and_targets_are_reported(
     tmp_path: Path, log: str, sink: Sink, serving: Callable[..., str], call: Call
 ) -> None:
     def error(*options: str) -> str:

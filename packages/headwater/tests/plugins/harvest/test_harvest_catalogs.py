@@ -115,7 +115,7 @@ def test_datahub_export_of_a_real_dbt_project_has_all_its_edges_and_no_other(
     assert sources == {(f"{main}.fx_rates", "rate"), (f"{main}.stg_payments", "amount")}
 
 
-def test_drop_is_not_called_safe_by_the_word_of_a_catalog(
+def test_catalog_alone_does_not_make_a_drop_safe(
     tmp_path: Path, harvest: Callable[..., Answer], ask: Callable[..., Any]
 ) -> None:
     path = datahub_export(tmp_path / "export.json")
@@ -126,7 +126,7 @@ def test_drop_is_not_called_safe_by_the_word_of_a_catalog(
     assert drop["verdict"] == "unknown"
 
 
-def test_platforms_without_a_namespace_are_named(
+def test_platforms_without_a_namespace_are_listed(
     tmp_path: Path, harvest: Callable[..., Answer], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = datahub_export(tmp_path / "export.json")
@@ -172,7 +172,7 @@ def test_openmetadata_export_becomes_lineage(
     )
 
 
-def test_other_files_are_refused_with_what_is_expected(
+def test_other_files_are_rejected_with_the_expected_format(
     tmp_path: Path, harvest: Callable[..., Answer]
 ) -> None:
     (tmp_path / "other.csv").write_text("from,to\na,b\n")

@@ -347,7 +347,7 @@ def test_lineage_at_a_level_has_the_nodes_of_the_tree(
     ]  # fmt: skip
 
 
-def test_large_lineage_is_refused_before_all_of_it_is_built(
+def test_large_lineage_is_rejected_before_all_of_it_is_built(
     live: Live, client: TestClient, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = [

@@ -17,8 +17,8 @@ _MOST = 50
 class Recalls(Tool):
     """List the versions of datasets that were recalled as bad, with the reasons.
 
-    With a node, only those whose data the dataset contains or may contain now. Do not use their
-    data: gates refuse it. `none` for a node means that all runs that it comes from were reported.
+    With a node, list those whose data the dataset contains or may contain now. Do not use their
+    data: gates refuse it. For a node, `none` also means that all runs upstream of it were reported.
     """
 
     name = "recalls"
@@ -57,13 +57,13 @@ class Recalls(Tool):
 
 
 _NO_RECALL = {
-    True: "It contains no recalled version.",
-    False: "No recalled version was found in it, but not all that it comes from was reported.",
+    True: "The dataset contains no recalled version.",
+    False: "No recalled version was found, but lineage upstream of the dataset is incomplete.",
 }
 
 
 def _unknown_runs(source: Json) -> list[str]:
-    """Return which runs that a node comes from are unknown."""
+    """Return what is unknown about the runs upstream of a node."""
     declared = [_job(item["job"]) for item in source["runs"] if item["run"] is None]
     gaps = [f"{job} declared what it reads and writes, but reported no run" for job in declared]
     if not source["runs"]:

@@ -1,4 +1,4 @@
-"""Rules that join the names of one kind with those of another: `prod_%s` with `%s`."""
+"""Rules that join all pairs of names that match two patterns, such as `prod_%s` and `%s`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def rule_entry(state: State, one: str, other: str, now: int, *, is_removed: bool
 
     Raises:
         NotFoundError: there is no such rule to remove.
-        ConfigError: the names are no patterns of a rule, or it would join too many names.
+        ConfigError: a pattern is invalid, or the rule would join too many names.
     """
     first, second = sorted((_pattern(state, "one", one), _pattern(state, "other", other)))
     if first == second:
-        raise ConfigError(f"other: received {other!r}, expected another pattern than {one!r}")
+        raise ConfigError(f"other: received {other!r}, expected a pattern other than {one!r}")
     previous = state.aliases.get((first, second))
     if is_removed and (previous is None or previous[1] != "rule"):
         known = [f"{_id(a)} {_id(b)}" for a, b in rules_of(state)]
@@ -59,7 +59,7 @@ def _merged(state: State, rule: Rule) -> dict[DatasetName, DatasetName]:
 
 
 def _pattern(state: State, argument: str, text: str) -> DatasetName:
-    """Return the pattern in an id. Raises ConfigError if it is none."""
+    """Return the pattern in an id. Raises ConfigError if it contains none."""
     parts = text.removeprefix("dataset:").split(":")
     if text.count(WILDCARD) == 1 and WILDCARD in parts[-1] and len(parts) > 1:
         cuts = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(1, len(parts))]

@@ -29,7 +29,7 @@ def stated_entry(
 
     Raises:
         NotFoundError: as `alias_entry` and `rule_entry`.
-        ConfigError: also if a rule is to separate.
+        ConfigError: also if a rule is meant to separate names.
     """
     if not is_rule:
         return alias_entry(state, one, other, now, is_removed=is_removed, is_separate=is_separate)

@@ -30,7 +30,7 @@ def alias(
     ] = False,
     rule: Annotated[
         bool,
-        typer.Option("--rule", help="Join all pairs of names that fit two ids with a %s."),
+        typer.Option("--rule", help="Join all pairs of names that match two ids with %s."),
     ] = False,
     list_: Annotated[
         bool, typer.Option("--list", help="List manual aliases, separations and rules.")
@@ -41,10 +41,10 @@ def alias(
 ) -> None:
     """Join or separate names of datasets.
 
-    Both apply to the whole history. With `--rule`, all present and future names are joined that fit
-    two ids with the same text in place of %s, such as dataset:db:prod_%s and dataset:db:%s.
-    `--suggest` lists datasets that are written and never read,
-    each with the name under which it may be read, and the evidence.
+    Both apply to the whole history. `--rule` joins all present and future pairs of names that match
+    two patterns, such as dataset:db:prod_%s and dataset:db:%s: %s stands for the same text in both.
+    `--suggest` lists datasets that are written and never read, each with the name under which it
+    may be read, and the evidence.
 
     Example: headwater alias dataset:postgres://db:5432:shop.orders hive.orders
     """

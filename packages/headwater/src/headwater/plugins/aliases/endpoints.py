@@ -38,8 +38,8 @@ def post_alias(live: LiveState, new: NewAlias) -> Response:
     """Join two names of one dataset, or separate them; 201 once it is durable.
 
     `isSeparate` separates two names that a symlink joins. `isRule` joins all pairs of names that
-    fit two ids with one `%s` in the name. `isRemoved` removes a statement or a rule. Returns all
-    statements, like `GET /api/v2/aliases`.
+    match two patterns, which are ids with one `%s` in the name. `isRemoved` removes a statement or
+    a rule. Returns all statements, like `GET /api/v2/aliases`.
     """
     now = time.time_ns() // 1_000
     with live.reading() as state:

@@ -13,9 +13,9 @@ class AliasPair(Answer):
     other: Name
     isSeparate: bool
     isRule: bool
-    """True if the names are patterns with a `%s`: all pairs of names that fit them are joined."""
+    """True if the names are patterns with a `%s`: all pairs of names that match are joined."""
     pairCount: int | None
-    """Number of pairs of reported names that a rule joins; null without a rule."""
+    """Number of pairs of reported names that the rule joins; null if this is not a rule."""
     since: str | None
 
 

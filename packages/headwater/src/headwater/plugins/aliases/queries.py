@@ -16,7 +16,7 @@ from headwater.query.registry import Times, query
 
 @query("aliases", Times.THEN)
 def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[AliasPair]:
-    """Return the names that users joined or separated, and rules, with the time of each."""
+    """Return the names that users joined or separated, and the rules, with the time of each."""
     pairs = [pair for pair, (_, relation) in state.aliases.items() if relation != "reported"]
     found, more = cut(("aliases",), pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
     joined: list[AliasPair] = [

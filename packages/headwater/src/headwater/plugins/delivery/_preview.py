@@ -1,7 +1,8 @@
 """Compute the changes that a replay would make, without sending anything.
 
-Of a headwater server: its edges of the replayed jobs, compared with those of this version and its
-rules. Of other backends: the events that they reject, the names, and the facts that are lost.
+For a headwater server, its edges of the replayed jobs are compared with those that this version and
+its rules determine. For other backends, the result is the events that they reject, the names, and
+the facts that are lost.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ def backend_preview(live: Live, name: str, backend: Backend, *, since: int) -> B
 
 
 def _rewriting_of(backend: Backend) -> tuple[str, Rewriting] | None:
-    """Return the type of a backend and its rewriting; None if it sends events unchanged."""
+    """Return the type of a backend and its rewriting; None if events are sent unchanged."""
     own = type(backend)
     for kind, point in parts("backends").items():
         if kind in REWRITINGS and point.value == f"{own.__module__}:{own.__qualname__}":

@@ -70,7 +70,7 @@ class GraphPreview(Answer):
     otherJobs: int
     """Number of jobs of the server that are not in the replay, and stay as they are."""
     newerJobs: list[str]
-    """Jobs of which the server has a newer run; a replay does not change their edges."""
+    """Jobs with a newer run on the server; a replay does not change their edges."""
     aliases: int
     """Number of names that users joined or separated in the log; a replay does not send them."""
     same: int
@@ -105,7 +105,7 @@ class BackendPreview(Answer):
     renamed: list[list[str]]
     """The primary name of a dataset, and its name at the backend."""
     lost: list[Lost]
-    """Kinds of facts of which not all arrive."""
+    """Kinds of facts that do not all arrive."""
 
 
 class BackendSettings(BaseModel):

@@ -32,10 +32,10 @@ commands = typer.Typer()
 def replay(
     source: Annotated[
         str,
-        typer.Option("--from", help="Log, files of events, or URL of headwater or Marquez."),
+        typer.Option("--from", help="Log, event files, or URL of headwater or Marquez."),
     ],
     target: Annotated[
-        str, typer.Option("--to", help="URL of a server, or name of a backend of --config.")
+        str, typer.Option("--to", help="URL of a server, or name of a backend in --config.")
     ],
     config: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
     since: Annotated[
@@ -45,15 +45,17 @@ def replay(
     diff: Annotated[
         bool, typer.Option("--diff", help="Send nothing; show what would change.")
     ] = False,
-    level: LevelName = "task",
+    level: Annotated[LevelName, typer.Option(help="With --diff: level of detail.")] = "task",
     columns: Annotated[
-        bool, typer.Option("--columns", help="With --diff: compare columns of a server, too.")
+        bool, typer.Option("--columns", help="With --diff: also compare columns of a server.")
     ] = False,
     from_key: Annotated[
-        str | None, typer.Option(metavar="VARIABLE", help="Variable with the key of --from.")
+        str | None,
+        typer.Option(metavar="VARIABLE", help="Environment variable with the key of --from."),
     ] = None,
     to_key: Annotated[
-        str | None, typer.Option(metavar="VARIABLE", help="Variable with the key of --to.")
+        str | None,
+        typer.Option(metavar="VARIABLE", help="Environment variable with the key of --to."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +69,7 @@ def replay(
     from headwater.plugins.delivery._replay import opened_events
 
     if columns and not diff:
-        raise ConfigError("--columns compares columns: pass it with --diff")
+        raise ConfigError("--columns has no effect without --diff; pass it with --diff")
     is_server = target.startswith(_SERVER)
     if not is_server and config is None:
         raise ConfigError(
@@ -109,7 +111,7 @@ def _key(variable: str | None, option: str) -> str:
     if variable is None:
         return ""
     if not (value := os.environ.get(variable)):
-        raise ConfigError(f"{option}: the variable {variable!r} is not set: set it to the API key")
+        raise ConfigError(f"{option}: the variable {variable!r} is not set; set it to the API key")
     return value
 
 
@@ -167,11 +169,11 @@ def _print_graph(answer: GraphPreview) -> None:
     if answer["columnsCompared"] is not None:
         compared += f", columns of {counted(answer['columnsCompared'], 'dataset')}"
     if answer["otherJobs"]:
-        compared += f"; {counted(answer['otherJobs'], 'other job')} at {answer['target']} not sent"
+        compared += f"; {counted(answer['otherJobs'], 'other job')} only at {answer['target']}"
     print_line(escaped(compared))
     if newer := answer["newerJobs"]:
         jobs = ", ".join(newer[:_MOST_NAMED]) + (" and others" if newer[_MOST_NAMED:] else "")
-        text = f"{counted(len(newer), 'job')} with a newer run there, which stays: {jobs}"
+        text = f"{counted(len(newer), 'job')} with a newer run at the target, not compared: {jobs}"
         print_line(escaped(text))
     if answer["aliases"]:
         text = f"The log has aliases of users ({answer['aliases']:,}), which are not sent"

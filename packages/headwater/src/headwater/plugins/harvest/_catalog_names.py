@@ -21,8 +21,8 @@ _GLOBAL = frozenset({"bigquery", "pubsub", "file"})
 class Namespaces:
     """The namespaces of the platforms of a catalog.
 
-    Without its namespace, a platform's datasets do not join those that producers report, because a
-    catalog does not say on which host they are.
+    Without a namespace, a platform's datasets are not the same as those that producers report,
+    because catalogs do not contain the host.
     """
 
     given: Mapping[str, str]
@@ -48,8 +48,9 @@ class Namespaces:
         """Log the platforms without a namespace."""
         if self.missing:
             log.warning(
-                "No namespace for %s: their datasets get this name as namespace and join no dataset"
-                " of another producer. Pass --namespace, such as --namespace %s=postgres://db:5432",
+                "No namespace for %s: the name becomes the namespace of the datasets, which are"
+                " then not those of other producers. Pass --namespace, such as --namespace"
+                " %s=postgres://db:5432",
                 ", ".join(sorted(self.missing)),
                 min(self.missing),
             )

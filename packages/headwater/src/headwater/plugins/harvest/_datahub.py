@@ -1,4 +1,4 @@
-"""Import an export of DataHub: what its catalog says about datasets, jobs, runs and dashboards.
+"""Import an export of DataHub: the datasets, jobs, runs and dashboards of its catalog.
 
 Datasets become DatasetEvents with the datasets that they are derived from, jobs and dashboards
 become JobEvents, and the runs of jobs RunEvents. A dbt model and the table that it builds are
@@ -84,7 +84,7 @@ class DataHub:
         self.namespaces.warn()
         types = Counter(urn.removeprefix("urn:li:").partition(":")[0] for urn in entities)
         if left := [f"{types[kind]} {kind}" for kind in sorted(types.keys() - set(_KINDS))]:
-            log.warning("Not imported, because they are no lineage: %s", ", ".join(left))
+            log.warning("Not imported, because they contain no lineage: %s", ", ".join(left))
 
 
 class _Export:

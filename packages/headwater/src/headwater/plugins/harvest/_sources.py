@@ -14,7 +14,9 @@ Paths = Annotated[list[Path], typer.Argument(help="Files or folders.")]
 _Namespaces = Annotated[
     list[str] | None,
     typer.Option(
-        "--namespace", metavar="PLATFORM=NAMESPACE", help="Namespace of a platform's datasets."
+        "--namespace",
+        metavar="PLATFORM=NAMESPACE",
+        help="Namespace of a platform's or service's datasets.",
     ),
 ]
 

@@ -64,8 +64,8 @@ def get_lineage(
 
     `level` is an extension. With it, the graph is that of `/api/v2/tree` in both directions, with
     at most `depth` jobs on each side. Without it, every job is a node, as in Marquez; the datasets
-    upstream and downstream of the node are those of `/api/v2/tree`. An answer of more than 16 MB is
-    refused with the status 413.
+    upstream and downstream of the node are those of `/api/v2/tree`. If the response would be larger
+    than 16 MB, the status is 413.
     """
     root = _root(state, node)
     graph: Graph | _Around
@@ -81,14 +81,14 @@ def get_lineage(
 
 
 def _bounded(nodes: Iterable[marquez.MarquezGraphNode]) -> Iterator[marquez.MarquezGraphNode]:
-    """Yield nodes as long as the answer is small enough. Raises LargeAnswerError otherwise."""
+    """Yield nodes. Raises LargeAnswerError if they are larger than allowed."""
     size = 0
     for node in nodes:
         size += len(encoded(node))
         if size > _MOST_BYTES:
             raise LargeAnswerError(
-                f"the answer has more than {_MOST_BYTES >> 20} MB: request a smaller depth, or"
-                " /api/v2/graph and /api/v2/tree, whose nodes have no facets"
+                f"the response would be larger than {_MOST_BYTES >> 20} MB: request a smaller depth"
+                " or use /api/v2/graph or /api/v2/tree, whose nodes have no facets"
             )
         yield node
 

@@ -1,4 +1,4 @@
-"""Build the index of searches and the rows of lists in the background, so that first ones are fast.
+"""Build the index of searches and the rows of lists in the background, for fast first queries.
 
 A thread works in short steps, on the rows only until they are complete once. A query that arrives
 earlier does the rest itself. The thread reads no SQL texts for the index: each search reads some.
@@ -48,7 +48,7 @@ class Indexer(ThreadedWorker):
                 pause = time.perf_counter() - began if self.step() else _POLL_SECONDS
             except Exception:
                 log.exception(
-                    "index and rows were not updated; searches and lists do it themselves"
+                    "the index and the rows were not updated; searches and lists update them"
                 )
                 pause = _RETRY_SECONDS
 
