@@ -16,7 +16,6 @@ import json
 import lzma
 import os
 import pty
-import shutil
 import struct
 import sys
 import tempfile
@@ -28,7 +27,7 @@ from urllib.parse import quote
 
 import pyte
 from PIL import Image
-from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
@@ -39,12 +38,13 @@ PICTURES = REPOSITORY / "docs" / "pictures"
 CAST = PICTURES / "demo.cast.xz"
 EVENTS = REPOSITORY / "packages" / "headwater" / "tests" / "support" / "pipeline.jsonl.xz"
 COLUMNS, LINES = 112, 34
-SIZE: ViewportSize = {"width": 1100, "height": 680}
+SIZE: ViewportSize = {"width": 1280, "height": 800}
+"""The smallest window that shows the whole graph of the demo with its texts."""
 SCREENS, SCREEN_MS, LONG_MS = 14, 350, 2600
 """Number of screens while the demo runs, the time of each, and of each view afterwards."""
 TALL = 400
 TERMINAL = """<body style="margin:0;background:#1e1e2e;color:#cdd6f4">
-<pre style="margin:14px 18px;font:14px/19px 'DejaVu Sans Mono',monospace">{code}</pre>"""
+<pre style="margin:14px 18px;font:16px/22px 'DejaVu Sans Mono',monospace">{code}</pre>"""
 CAPTION = """(text) => {
     document.querySelector("#caption")?.remove();
     const caption = document.createElement("div");
@@ -163,21 +163,19 @@ def page_frames(page: Page, url: str) -> Iterator[Frame]:
 def main() -> None:
     """Draw the picture."""
     from commands.page import ensure_page
+    from tests.looking import chromium
     from tests.page.conftest import Lineage
 
     if "--record" in sys.argv and (code := record()):
         sys.exit(code)
     ensure_page()
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         server = Lineage(Path(folder))
         try:
             with lzma.open(EVENTS, "rt") as events:
                 server.take(*map(json.loads, events))
-            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             page = browser.new_page(viewport=SIZE, reduced_motion="reduce")
             frames = [*terminal_frames(page), *page_frames(page, server.url)]
-            browser.close()
         finally:
             server.stop()
     images = [image.quantize(96, dither=Image.Dither.NONE) for image, _ in frames]
