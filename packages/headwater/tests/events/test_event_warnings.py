@@ -53,7 +53,19 @@ def _job(**fields: Any) -> dict[str, Any]:
     return {"namespace": "demo", "name": "job", "facets": {"lineage": _facet(**fields)}}
 
 
+def _partitions(sources: Any, *written: str) -> list[Any]:
+    """Return an output with partitions that were written, and a facet about their sources."""
+    condition = {"type": "partition", "partitions": [{"identifier": part} for part in written]}
+    facets = {
+        "subset": _facet(outputCondition=condition),
+        "headwater_partitionSources": _facet(partitions=sources),
+    }
+    return [{"namespace": "db", "name": "b", "outputFacets": facets}]
+
+
 _TABLE = {"type": "DATASET", "namespace": "db", "name": "a"}
+_SOURCES = "outputs[0].outputFacets.headwater_partitionSources.partitions"
+_STATED = "{'identifier': 'may', 'inputs': [{'type': 'DATASET', 'namespace': 'db', 'name': 'a'}]}"
 _HALF = {"type": "JOB", "name": "half"}
 
 
@@ -61,6 +73,19 @@ _HALF = {"type": "JOB", "name": "half"}
     ("changes", "expected"),
     [
         ({}, []),
+        ({"outputs": _partitions([{"identifier": "may", "inputs": [_TABLE]}], "may", "june")}, []),
+        (
+            {"outputs": _partitions({"may": [_TABLE]}, "may")},
+            [(_SOURCES, "{'may': [{'type': 'DATASET', 'namespace': 'db', 'name': 'a'}]}")],
+        ),
+        (
+            {"outputs": _partitions([{"identifier": "may", "inputs": [_TABLE, "a"]}, 7], "may")},
+            [(f"{_SOURCES}[0]", _STATED.replace("}]}", "}, 'a']}")), (f"{_SOURCES}[1]", "7")],
+        ),
+        (
+            {"outputs": _partitions([{"identifier": "may", "inputs": [_TABLE]}], "june")},
+            [(f"{_SOURCES}[0]", _STATED)],
+        ),
         ({"job": _job(entries=[{**_TABLE, "inputs": [_TABLE, {"type": "JOB"}]}])}, []),
         ({"job": _job()}, [("job.facets.lineage.entries", "nothing")]),
         ({"job": _job(entries=["x"])}, [("job.facets.lineage.entries[0]", "'x'")]),

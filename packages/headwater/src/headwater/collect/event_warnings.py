@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from headwater.errors import shown
 from headwater.events import EventType, Json, kind_of, without_region
 from headwater.events.column_lineage import is_name
+from headwater.events.facets import PartitionSources, Subset
 
 _TYPES = ", ".join(EventType)
 _SPEC_1 = re.compile(r"/spec/[01]-")
@@ -80,6 +81,8 @@ def _run(run: Any) -> Iterator[EventWarning]:
 def _dataset(item: Any, path: str, io_facets: tuple[str, ...]) -> Iterator[EventWarning]:
     for key in ("facets", *io_facets):
         yield from _facets(item, path, key)
+    if "outputFacets" in io_facets:
+        yield from _partition_sources(item.get("outputFacets"), f"{path}.outputFacets")
     facets = item.get("facets")
     symlinks = facets.get("symlinks") if isinstance(facets, dict) else None
     if isinstance(symlinks, dict):
@@ -90,6 +93,26 @@ def _dataset(item: Any, path: str, io_facets: tuple[str, ...]) -> Iterator[Event
             return
         for index, identifier in enumerate(identifiers):
             yield from _texts(identifier, f"{path}[{index}]", ("namespace", "name"))
+
+
+def _partition_sources(facets: Any, path: str) -> Iterator[EventWarning]:
+    """Yield the parts of a facet `headwater_partitionSources` that are ignored."""
+    facet = facets.get(PartitionSources.KEY) if isinstance(facets, dict) else None
+    if not isinstance(facet, dict):
+        return
+    path = f"{path}.{PartitionSources.KEY}.partitions"
+    partitions = facet.get("partitions")
+    if not isinstance(partitions, list):
+        yield _warning(path, partitions, "a list of partitions, each with its inputs")
+        return
+    written = Subset.parse(facets["subset"]).parts if isinstance(facets.get("subset"), dict) else ()
+    for index, item in enumerate(partitions):
+        stated = PartitionSources.parse({"partitions": [item]}).sources
+        if not stated:
+            expected = "an identifier or dimensions, and inputs with a namespace and a name"
+            yield _warning(f"{path}[{index}]", item, expected)
+        elif not stated.keys() <= set(written):
+            yield _warning(f"{path}[{index}]", item, "a partition that the facet `subset` lists")
 
 
 def _lineage(body: Json, kind: str) -> Iterator[EventWarning]:

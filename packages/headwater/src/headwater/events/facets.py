@@ -250,16 +250,18 @@ class PartitionSources(Facet, key="headwater_partitionSources"):
 
     @classmethod
     def _values(cls, facet: Json) -> Iterable[object]:
-        yield {
-            partition: frozenset(parts)
-            for item in objects(facet.get("partitions"))
-            if (partition := _partition(item))
-            for parts in (list(map(_source_part, objects(item.get("inputs")))),)
-            if parts and None not in parts
-        }
+        found: dict[str, frozenset[SourcePart]] = {}
+        for item in objects(facet.get("partitions")):
+            inputs = item.get("inputs")
+            parts = list(map(_source_part, inputs)) if isinstance(inputs, list) else []
+            stated = frozenset(part for part in parts if part)
+            if (partition := _partition(item)) and stated and None not in parts:
+                found[partition] = found.get(partition, frozenset()) | stated
+        yield found
 
 
-def _source_part(part: Json) -> SourcePart | None:
+def _source_part(value: object) -> SourcePart | None:
+    part = _object(value)
     namespace, name = part.get("namespace"), part.get("name")
     if not (is_name(namespace) and is_name(name)):
         return None
