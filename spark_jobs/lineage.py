@@ -47,8 +47,8 @@ class Source:
 class Loaded:
     """A partition that a run replaced, or found to have the same rows already.
 
-    It is given by its columns and values, with all sources of its rows; without any, they are
-    unknown.
+    It is identified by its columns and values. `sources` are all sources of its rows; empty if they
+    are unknown.
     """
 
     partition: Mapping[str, str]
@@ -204,7 +204,7 @@ def report_commit(
 
 
 def _partition_sources(loaded: Iterable[Loaded]) -> Any:
-    """Return the facet with the only sources of each partition for which they are known."""
+    """Return the facet with all sources of each partition for which they are known."""
     partitions = [
         {
             "dimensions": dict(load.partition),

@@ -300,7 +300,7 @@ def test_rules_for_names_are_listed_and_removed(look: Look, lineage: Lineage) ->
     page = look("/datasets?fresh=names")
     stated = page.get_by_role("list", name="Joined and separated names")
     row = stated.get_by_role("listitem").filter(has_text=f"prod_{name[:-1]}%s")
-    expect(row).to_contain_text("Rule, joins 1 pair")
+    expect(row).to_contain_text("Rule: 1 pair")
     assert axe_finds(page) == []
     fits_a_phone(page)
     row.get_by_role("button", name="Remove").click()

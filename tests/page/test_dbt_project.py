@@ -143,7 +143,7 @@ def test_paths_of_several_columns_are_highlighted_together(look_at_project: Look
     expect(page.get_by_test_id("notes")).not_to_contain_text("highlighted")
     node.get_by_role("button", name=re.compile("^id")).click(modifiers=["ControlOrMeta"])
     node.get_by_role("button", name=re.compile("^email")).click(modifiers=["ControlOrMeta"])
-    node.get_by_role("button", name="Do not highlight the path of id").click()
+    node.get_by_role("button", name="Stop highlighting the path of id").click()
     expect(page.get_by_test_id("notes")).to_contain_text("Path of column email highlighted")
 
 

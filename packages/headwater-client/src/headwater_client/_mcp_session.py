@@ -1,7 +1,7 @@
 """The runs of an MCP session: one for each call of a tool, below one for the session.
 
 MCP (Model Context Protocol) has no events about data. A call is a job named after the agent, the
-server and the tool. Of its arguments, only an SQL statement or the URI of a resource is recorded.
+server and the tool. Of its arguments, only a SQL statement or the URI of a resource is recorded.
 
 The inputs and outputs of a call are in its last event, unless the call failed: a statement with an
 error, such as the name of a table that does not exist, reads nothing.

@@ -1,6 +1,6 @@
 """Print answers as trees, tables and lines, or as JSON.
 
-On a terminal, text is coloured and wrapped to its width. Elsewhere (pipes, files), an item is one
+On a terminal, text is colored and wrapped to its width. Elsewhere (pipes, files), an item is one
 line, however long. Control characters in names are escaped.
 """
 

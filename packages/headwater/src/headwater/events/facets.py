@@ -244,7 +244,7 @@ class SourcePart(NamedTuple):
 
 
 class PartitionSources(Facet, key="headwater_partitionSources"):
-    """The only sources of partitions of an output, by partition (docs/how-to/incidents.md)."""
+    """All sources of the partitions of an output, by partition (docs/how-to/incidents.md)."""
 
     sources: dict[str, frozenset[SourcePart]]
 

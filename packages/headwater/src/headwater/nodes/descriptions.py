@@ -2,7 +2,7 @@
 
 A column without a description inherits that of the upstream columns whose values it passes on, if
 every edge on the way is an IDENTITY without masking and all these columns have the same text. In
-the same way, a dataset inherits owners if all of its columns are passed on from their datasets.
+the same way, a dataset inherits owners if all of its columns are passed on from datasets of theirs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Inherited:
     def nearest(
         self, column: Column, value_of: Callable[[Column], Value | None]
     ) -> dict[Column, Value]:
-        """Return the nearest columns with a value whose values a column has; none if unknown."""
+        """Return the nearest columns with a value that a column passes on; empty if unknown."""
         found: dict[Column, Value] = {}
         seen, open_ = {column}, [column]
         for nearest in deadline.popped(open_):

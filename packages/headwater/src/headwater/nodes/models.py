@@ -38,7 +38,7 @@ class InferredOwners(Answer):
 
     owners: list[str]
     node: NodeRef
-    """The job that writes it or is above it, or the dataset whose columns it passes on."""
+    """The job that writes the node, its parent job, or the dataset whose columns it passes on."""
 
 
 class NodeRow(NodeRef):

@@ -82,7 +82,7 @@ export const BROWSE = {
     joined: (written: string, read: string) => `Joined ${written} and ${read}.`,
     undo: "Undo",
     stated: "Joined and separated names",
-    rule: (count: number | null) => (count === 1 ? "Rule, joins 1 pair" : `Rule, joins ${(count ?? 0).toLocaleString("en")} pairs`),
+    rule: (count: number | null) => (count === 1 ? "Rule: 1 pair" : `Rule: ${(count ?? 0).toLocaleString("en")} pairs`),
     separate: "Separate",
     same: "One dataset",
     remove: "Remove",

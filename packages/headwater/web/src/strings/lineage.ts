@@ -135,7 +135,7 @@ export const COLUMNS = {
   unrelated: (name: string) => `${name}: no column lineage within the shown graph. Open its details`,
   highlight: (name: string) => `${name}: highlight its path`,
   add: (name: string) => `Highlight the path of ${name} too`,
-  remove: (name: string) => `Do not highlight the path of ${name}`,
+  remove: (name: string) => `Stop highlighting the path of ${name}`,
   noMatch: "No matching column.",
   back: "Back",
   more: "More",

@@ -1,4 +1,4 @@
-"""Personal data: whether the tags `pii` of a dataset and its inputs reach the dataset."""
+"""Decide whether a dataset contains personal data, from the tags `pii` of it and its inputs."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ PersonalDataState = Literal["contained", "possible", "excluded", "untagged", "un
 
 
 class PersonalData(Answer):
-    """Whether a dataset contains personal data, decided from the tags `pii` of its inputs."""
+    """A statement on personal data in a dataset, decided from the tags `pii` of its inputs."""
 
     state: PersonalDataState
     """`possible` without column lineage; `excluded` if PII is masked or not used. `untagged` is no
