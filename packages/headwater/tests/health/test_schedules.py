@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from headwater.health.freshness import rhythm_of_writes
+from headwater.identity import DatasetName
 from headwater.plugins.trust.queries import freshness_answer
 from packages.headwater.tests.support.graphs import DAG, scheduled
 from packages.headwater.tests.support.moments import at
@@ -92,6 +94,20 @@ def test_asset_triggered_job_is_late_only_if_its_asset_was_written(build: Any) -
     write["job"] = {"namespace": "demo", "name": "load"}
     write["outputs"] = [build.dataset("db|raw")]
     assert _is_late(build, [*events, write])
+
+
+def test_asset_schedule_of_a_dag_applies_to_the_tables_of_its_tasks(build: Any) -> None:
+    """Only the events of the DAG state its schedule."""
+    dags = _runs(build, *_DAYS, airflowDagRun=_dag("Asset"))
+    tasks = [
+        build.run("COMPLETE", f"task {number}", "dag.task", dag["eventTime"][11:19],
+                  parent=(dag["run"]["runId"], dag["job"]["name"]), reads=("db|raw",),
+                  writes=("db|made",)) | {"eventTime": dag["eventTime"]}
+        for number, dag in enumerate(dags)
+    ]  # fmt: skip
+    state = at(build.state(*dags, *tasks), _LATER)
+    assert rhythm_of_writes(state, DatasetName("db", "made"), needs_reason=False)
+    assert rhythm_of_writes(state, DatasetName("db", "made")) is None
 
 
 _BERLIN = "Europe/Berlin"

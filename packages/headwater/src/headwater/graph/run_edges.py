@@ -23,7 +23,8 @@ from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Job, Run, State
 from headwater.projection.derived import newest_of
-from headwater.projection.facet_books import parsed
+from headwater.projection.facet_books import FacetBook, parsed
+from headwater.projection.state import Declared
 
 Sources = dict[DatasetName, set[DatasetName]]
 """The sources of each output: the inputs that feed it."""
@@ -172,11 +173,21 @@ def declared_edges(state: State, job: Job) -> Edges:
         if entry.target == job.ref:
             edges.reads |= sources_of_entry(state, entry, job.ref)
     for name in state.exposed.get(job.ref, ()):
-        if job.ref.name in state.datasets[name].facets.parsed(DbtExposures).exposures:
+        facets = state.datasets[name].facets
+        is_current = declared is None or not _replaces(declared, name, facets)
+        if is_current and job.ref.name in facets.parsed(DbtExposures).exposures:
             edges.reads.add(state.identity.primary(name))
     if job.ref in state.handoffs:
         _hand_off(edges, job.ref)
     return edges
+
+
+def _replaces(declared: Declared, name: DatasetName, facets: FacetBook) -> bool:
+    """Return True if a later JobEvent lists all tables of an exposure in the schema of a table."""
+    schema = name.namespace, name.name.rpartition(".")[0]
+    schemas = {(other.namespace, other.name.rpartition(".")[0]) for other in declared.inputs}
+    stamp = facets.stamp_of(DbtExposures.KEY)
+    return schema in schemas and stamp is not None and stamp < declared.stamp
 
 
 def handoff(job: JobRef) -> DatasetName:

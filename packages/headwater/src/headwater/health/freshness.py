@@ -267,7 +267,7 @@ def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) ->
 def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
     """Return True unless the job waits for assets and none was written since its last start."""
     run = newest_run(state, ref)
-    if run is None or not waits_for_assets(run):
+    if run is None or not any(map(waits_for_assets, ancestry_of(state, run))):
         return True
     family = [run, *descendants_of(state, run)]
     inputs = {state.identity.primary(name) for member in family for name in member.inputs}

@@ -39,7 +39,12 @@ def removed_model(state: State, node: Node) -> Removed | None:
         return None
     if node.type == "job":
         return _removed_job(state, node.job_ref)
-    writers = generations_of(state).writers(node.dataset_name)
+    known, name = generations_of(state), node.dataset_name
+    writers = [
+        ref
+        for ref in known.writers(name)  # which may also have jobs that only declare to read it
+        if any(name in generation.edges.writes for generation in known.effective(ref))
+    ]
     found = [_removed_job(state, ref) for ref in writers]
     return found[0] if found and all(found) else None
 

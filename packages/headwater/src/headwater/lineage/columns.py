@@ -99,14 +99,18 @@ def _add_tags(top: ColumnNode, tags: Tags) -> None:
 
 
 def columns_below(generations: Generations, root: Node, field: str, depth: int) -> Dependents:
-    """Return the direct and the indirect dependents of a column. Raises NotFoundError."""
+    """Return the direct and the indirect dependents of a column and of the fields nested in it.
+
+    Raises:
+        NotFoundError: the dataset has no such column.
+    """
     start = Column(root.dataset_name, field)
     graph = _graph(generations, root, "down")
     if field not in graph.columns(start.dataset, "down", indirect=True):
         check_column(generations, root, field)
-    direct = _within(_steps(graph, "down", indirect=False), start, depth)
+    direct = _within(_steps_of_parts(graph, indirect=False), start, depth)
     values = {step.column for step in direct}
-    every = _within(_steps(graph, "down", indirect=True), start, depth)
+    every = _within(_steps_of_parts(graph, indirect=True), start, depth)
     others = {step: distance for step, distance in every.items() if step.column not in values}
     return Dependents(direct, others)
 
@@ -170,6 +174,21 @@ def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
         ]
 
     return steps
+
+
+def _steps_of_parts(graph: ColumnGraph, *, indirect: bool) -> _Steps:
+    """Return the steps downstream from a column and from all fields nested in it."""
+    steps = _steps(graph, "down", indirect=indirect)
+
+    def next_of(column: Column) -> list[Step]:
+        inner = [
+            column._replace(field=field)
+            for field in graph.edges_from(column.dataset)
+            if field.startswith(f"{column.field}.")
+        ]
+        return [step for part in (column, *inner) for step in steps(part)]
+
+    return next_of
 
 
 def _within(next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:

@@ -13,6 +13,7 @@ from headwater.events import (
     Json,
     Logged,
     RunEvent,
+    parse_columns,
     source_datasets,
 )
 from headwater.events.facets import JobDependencies, LifecycleStateChange, Parent, Reference
@@ -147,7 +148,7 @@ def _set_times(run: Run, type_: EventType, stamp: Stamp) -> None:
 def _column_sources(event: RunEvent | JobEvent) -> list[Dataset]:
     """Return the sources in the column lineage of the outputs that the event does not list.
 
-    A column of an output may come from the output itself, as in a MERGE. That is no input.
+    A column of an output may keep its own values, as in a MERGE. That is no input.
     """
     listed = {canonical_name(item.namespace, item.name) for item in event.inputs}
     found: dict[DatasetName, Dataset] = {}
@@ -156,9 +157,15 @@ def _column_sources(event: RunEvent | JobEvent) -> list[Dataset]:
             own = {canonical_name(item.namespace, item.name), *symlinks_of(item)}
             for source in source_datasets(facet):
                 name = canonical_name(*source)
-                if name not in listed and name not in own:
+                if name not in listed and (name not in own or _feeds_another(facet, name)):
                     found[name] = Dataset(*source)
     return list(found.values())
+
+
+def _feeds_another(facet: Json, name: DatasetName) -> bool:
+    """Return True if a column of a dataset feeds one with another name."""
+    links = (link for link in parse_columns(facet).links if link.field != link.target)
+    return any(canonical_name(link.namespace, link.name) == name for link in links)
 
 
 def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_new: bool) -> None:

@@ -236,6 +236,22 @@ def test_import_replaces_the_exposures_that_dbt_ol_reported(
     assert _inputs(query, "exposure.shop.dashboard") == {"db.main.orders"}
 
 
+@pytest.mark.parametrize(("schema", "is_kept"), [("main", False), ("other", True)])
+def test_import_removes_deleted_models_from_exposures_that_dbt_ol_reported(
+    schema: str, is_kept: bool, harvest: Harvest, query: Query, call: Call, tmp_path: Path,
+    build: Any,
+) -> None:  # fmt: skip
+    """A model in a schema that the import does not have may belong to another environment."""
+    dataset = f"db.{schema}.deleted"
+    event = _exposing(build, "08:00:00", f"{_NAMESPACE}|{dataset}", "exposure.shop.dashboard")
+    event["job"]["namespace"] = "dbt"
+    (tmp_path / "dbt-ol.json").write_text(json.dumps(event))
+    call("ingest", str(tmp_path / "dbt-ol.json"), "--database", str(tmp_path / "log.db"))
+    harvest(_shop(), day=30)
+    kept = {dataset} if is_kept else set()
+    assert _inputs(query, "exposure.shop.dashboard") == {"db.main.daily", *kept}
+
+
 def test_column_of_a_seed_comes_from_the_column_of_its_file(harvest: Harvest, query: Query) -> None:
     harvest(_shop())
     (target,) = query("columns", node="db.main.raw", field="id")["up"]["children"]
@@ -367,7 +383,8 @@ def test_model_that_left_its_project_is_unknown_until_it_runs_again(
         node: _shop()[node] for node in ("seed.shop.raw", "source.shop.fx", "model.shop.orders")
     }
     daily = _node("model", "daily", ("model.shop.orders",))
-    whole = {**project, daily["unique_id"]: daily}
+    board = _node("exposure", "board", ("model.shop.daily",), type="dashboard", owner={})
+    whole = {**project, daily["unique_id"]: daily, board["unique_id"]: board}
     for day in (1, 2, 3):
         harvest(whole, day=day)
     harvest(whole, day=4, daily="error")

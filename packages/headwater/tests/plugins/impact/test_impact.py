@@ -407,3 +407,41 @@ def test_column_below_a_view_is_safe_only_if_the_view_states_its_columns(
     }
     state = build.state(load, view)
     assert _verdict(state, "raw", "note")[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("used", "verdicts"),
+    [
+        ("addr.city", {"addr": "unsafe", "addr.city": "unsafe", "addr.zip": "safe"}),
+        ("addr", {"addr": "unsafe", "addr.city": "unknown", "addr.zip": "unknown"}),
+    ],
+)
+def test_use_of_a_part_is_a_use_of_the_whole_column(
+    used: str, verdicts: dict[str, str], build: Any
+) -> None:
+    """A use of the whole column may use any part. The use may be of a copy of the column."""
+    load = build.run("COMPLETE", "0", "load", "08:00:00", writes=("db|raw",))
+    parts = [{"name": "city"}, {"name": "zip"}]
+    schema = {"fields": [{"name": "addr", "type": "struct", "fields": parts}]}
+    load["outputs"][0]["facets"]["schema"] = schema
+    copy = derive(build, "1", "09", "copy", copied__addr=[("raw.addr", SUM)])
+    use = derive(build, "2", "10", "use", day__city=[("raw.addr", SUM)])
+    later = derive(build, "3", "11", "later", later__city=[("copied.addr", SUM)])
+    for event in (use, later):
+        fields = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+        fields["city"]["inputFields"][0]["field"] = used
+    state = build.state(load, use)
+    assert {f: impact_answer(state, "raw", f)["drop"]["verdict"] for f in verdicts} == verdicts
+    affected = impact_answer(build.state(load, copy, later), "raw", "addr")["affected"]
+    assert [f"{node['name']}.{node['field']}" for node in affected] == ["copied.addr", "later.city"]
+
+
+def test_column_that_a_job_uses_for_another_column_of_its_table_is_not_safe(build: Any) -> None:
+    load = build.run("COMPLETE", "0", "load", "08:00:00", writes=("db|day",))
+    load["outputs"][0]["facets"]["schema"] = {"fields": [{"name": "fare"}, {"name": "total"}]}
+    update = derive(build, "1", "09", "update", day__total=[("day.fare", SUM)])
+    update["inputs"] = []  # as for UPDATE day SET total = fare
+    assert _verdict(build.state(load, update), "day", "fare")[0] == "unsafe"
+    keep = derive(build, "1", "09", "keep", day__total=[("day.total", SUM)])
+    keep["inputs"] = []
+    assert _verdict(build.state(load, keep), "day", "fare")[0] == "safe"

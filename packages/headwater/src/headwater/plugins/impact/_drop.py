@@ -126,6 +126,9 @@ def drop_verdict(
                 "of dbt read the dataset as a source, and its configuration, which may name the"
                 " column, was not imported",
                 readers_of_unknown_source(generations, Column(root.dataset_name, field))),
+        _reason("unknown_use", "column", "or job uses a whole column that contains it",
+                "or jobs use a whole column that contains it",
+                _uses_of_outer(generations, Column(root.dataset_name, field))),
         _reason("spelling", "column", "that is used has a name that differs only in case",
                 "that are used have names that differ only in case",
                 _spellings(generations, Column(root.dataset_name, field))),
@@ -308,6 +311,18 @@ def _naming_alone(generations: Generations, column: Column) -> list[str]:
                 return []
             found.add(ref.name)
     return sorted(found)
+
+
+def _uses_of_outer(generations: Generations, column: Column) -> list[str]:
+    """Return the columns and jobs that use a column in which the given one is nested."""
+    name, *outer = column.dataset, column.field
+    while "." in outer[-1]:
+        outer.append(outer[-1].rpartition(".")[0])
+    edges = ColumnGraph.present(generations).edges_from(name)
+    found = [edge.target for field in outer[1:] for edge in edges.get(field, ())]
+    columns = {f"{target.dataset.name}.{target.field or '*'}" for target in found}
+    jobs = {job for field in outer[1:] for job in _naming(generations, Column(name, field), set())}
+    return [*sorted(columns), *([] if columns else sorted(jobs))]
 
 
 def _spellings(generations: Generations, column: Column) -> list[str]:
