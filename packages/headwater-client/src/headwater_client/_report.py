@@ -41,7 +41,7 @@ class Report:
         wait for one response, and at the end for all of them.
         """
         self.is_lasting = False
-        """True for a process of hours, which sends further events after a timeout."""
+        """True for a long-running process, which continues to send events after a timeout."""
         self._spool = SpoolFile(spool) if spool else None
         self._url = url
         self._api_key = api_key

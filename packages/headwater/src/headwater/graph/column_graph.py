@@ -212,7 +212,7 @@ class ColumnGraph:
         return self._loaded[key]
 
     def _renamed(self, run: Run | None, job: JobRef) -> Iterator[ColumnEdge]:
-        """Yield an edge for each column of the datasets that got another name."""
+        """Yield an edge for each column of the renamed datasets."""
         for new, former, time in _renames(self._state, run, job):
             fields = _schema_of(self._state, run, new) or self._fields_at(former, time)
             for field in sorted(fields or self._fields_of(former) | self._fields_of(new)):

@@ -52,7 +52,7 @@ class Generation:
     views: frozenset[DatasetName] = frozenset()
     """The outputs that its runs created as views."""
     renamed: Mapping[DatasetName, DatasetName] = field(default_factory=dict)
-    """The outputs that only got another name, with the former one; these may be views."""
+    """The outputs that were only renamed, with the former name; these may be views."""
     spans: dict[tuple[str, DatasetName], Span] = field(default_factory=dict)
     """Cached times at which its runs read or wrote a dataset; see headwater.graph.times."""
     queries: dict[tuple[Span, DatasetName | None], Generation] = field(default_factory=dict)

@@ -54,7 +54,7 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
 
 
 def losses_of(live: Live, rewritings: Mapping[str, Rewriting], since: int = 0) -> list[Loss]:
-    """Return the loss at some kinds of backends, of the events of a log without a writer.
+    """Return the loss of the events of a log at some kinds of backends.
 
     Args:
         since: the earliest event, in microseconds.

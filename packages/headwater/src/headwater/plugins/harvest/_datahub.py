@@ -148,7 +148,7 @@ class _Export:
         return self._namespaces.of(place, platform, name)
 
     def _names(self, urns: Iterable[str]) -> list[DatasetName]:
-        """Return the names of datasets; those that an ephemeral model of dbt reads in its place."""
+        """Return names of datasets; an ephemeral dbt model is replaced by those that it reads."""
         found: dict[DatasetName, None] = {}
         waiting, seen = deque(urns), set[str]()
         while waiting:

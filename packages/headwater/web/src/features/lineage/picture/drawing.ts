@@ -142,7 +142,7 @@ interface Line {
   left: number;
   right: number;
   top: number;
-  /** The position at which the line is cut; null: it is complete. */
+  /** The position at which the line is cut; null if it is complete. */
   end: number | null;
 }
 
@@ -169,7 +169,7 @@ function linesOf(element: Element, clip: DOMRect | null): Line[] {
   return seen;
 }
 
-/** Return a colour as attributes, as a colour that viewers other than browsers know. */
+/** Return a colour as attributes that viewers other than browsers can show. */
 function paint(name: "fill" | "stroke", colour: string): Record<string, string | number | null> {
   const [red = 0, green = 0, blue = 0, alpha = 1] = (colour.match(/\d[\d.]*(?:e-?\d+)?/g) ?? []).map(Number);
   if (colour === "none" || alpha === 0) return { [name]: "none" };
