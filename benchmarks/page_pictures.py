@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,6 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
-from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.dbt_project import events
@@ -77,10 +75,7 @@ def _draw(browser: Browser, events: Iterable[dict[str, Any]], views: dict[str, s
                     for theme in ("light", "dark"):
                         page = look(path, theme)
                         _wait(page)
-                        image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-                        # The palette keeps rare colors, such as those of states.
-                        palette = image.quantize(256, Image.Quantize.MAXCOVERAGE)
-                        palette.save(PICTURES / f"{name}-{theme}.png", optimize=True)
+                        page.screenshot(path=PICTURES / f"{name}-{theme}.png")
         finally:
             server.stop()
 
