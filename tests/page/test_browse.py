@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -323,3 +324,35 @@ def test_search_language_selects_in_the_search_and_in_lists(look: Look) -> None:
     field = page.get_by_role("searchbox", name="Name contains")
     field.fill("+yellow_rides_hourly_actuals owner:ingestion type:table")
     expect(_nodes(page, "Datasets").locator(".clip")).to_have_text(tables[1:])
+
+
+def test_search_finds_a_version_a_run_an_error_and_a_query(look: Look, lineage: Lineage) -> None:
+    table, sample = "dataset:hive://lake:9083:nyc_taxi.yellow_taxi_raw", f"{lineage.url}/sample"
+    answer = httpx.get(f"{sample}/api/v2/history", params={"node": table, "limit": 1})
+    version = answer.json()["items"][0]
+    page = look("/sample/")
+    for text, name, place in (
+        (version["version"], "yellow_taxi_raw", "Version"),
+        (version["run"]["runId"], "merge_upsert_staging_into_raw_yellow", "Run"),
+        ("503 Service", "stage", "Error"),
+        ("avg(trip_distance)", "write", "SQL"),
+    ):
+        page.goto(f"{sample}/search?text={quote(text)}")
+        row = _rows(page, "Search results")
+        expect(row).to_have_count(1)
+        expect(row).to_contain_text(name)
+        expect(row).to_contain_text(place)
+    row.get_by_role("link", name="write").first.click()
+    expect(page.get_by_role("button", name="Query", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    details = page.get_by_role("complementary", name="Details")
+    expect(details.locator("pre").first).to_contain_text("avg(trip_distance) AS mean_distance")
+
+
+def test_platforms_are_listed_once(look: Look) -> None:
+    page = look("/datasets")
+    options = _filter(page, "Platform").locator("option")
+    expect(options).not_to_have_count(1)
+    names = [re.sub(r" \(.*", "", text).lower() for text in options.all_inner_texts()]
+    assert len(names) == len(set(names))
