@@ -18,8 +18,10 @@ test("a column has its own tags and those of its dataset", () => {
 });
 
 test("a run and a query open their details, another hit its node", () => {
-  const address = (matched: string) => decodeURIComponent(addressOfHit({ id: "job:n:load", matched, text: "r1" }));
+  const address = (matched: string) => decodeURIComponent(addressOfHit({ id: "job:n:load", kind: "task", matched, text: "r1" }));
   expect(address("run")).toContain("open=run:r1");
   expect(address("sql")).toContain("open=job:n:load");
   expect(address("name")).not.toContain("open=");
+  expect(address("sql")).not.toContain("level=");
+  for (const matched of ["name", "sql", "run"]) expect(addressOfHit({ id: "job:n:load.write", kind: "query", matched, text: "r1" })).toContain("level=query");
 });

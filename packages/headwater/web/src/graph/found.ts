@@ -9,11 +9,12 @@ export type Hit = Answer<"search">["items"][number];
 /** Labels of the parts of a node that a search matched. */
 export const PLACES: Record<string, string> = { name: "Name", column: "Column", tag: "Tag", owner: "Owner", description: "Description", sql: "SQL", error: "Error", run: "Run", version: "Version" };
 
-/** Return the address of a hit; a column has its path locked and its details open, a run and a query their details. */
-export function addressOfHit(hit: Pick<Hit, "id" | "matched" | "text">): string {
-  if (hit.matched === "run") return addressOf(hit.id, { open: `run:${hit.text}` });
-  if (hit.matched === "sql") return addressOf(hit.id, { open: hit.id });
-  if (hit.matched !== "column") return addressOf(hit.id);
+/** Return the address of a hit; a column has its path locked and its details open, a run and a matched SQL text their details. */
+export function addressOfHit(hit: Pick<Hit, "id" | "kind" | "matched" | "text">): string {
+  const level = hit.kind === "query" ? { level: "query" as const } : {};
+  if (hit.matched === "run") return addressOf(hit.id, { open: `run:${hit.text}`, ...level });
+  if (hit.matched === "sql") return addressOf(hit.id, { open: hit.id, ...level });
+  if (hit.matched !== "column") return addressOf(hit.id, level);
   return graphOf({ id: hit.id as NodeId, field: hit.text });
 }
 

@@ -40,8 +40,8 @@ test("search address has the text and an optional kind", () => {
 
 test("hit opens its graph, a column also its details and locked path", () => {
   const id = "dataset:s3://l:a|b";
-  expect(addressOfHit({ id, matched: "name", text: "a" })).toBe(`/lineage?${new URLSearchParams({ node: id }).toString()}`);
-  const view = parseView(new URL(addressOfHit({ id, matched: "column", text: "x" }), "http://h").search);
+  expect(addressOfHit({ id, kind: "table", matched: "name", text: "a" })).toBe(`/lineage?${new URLSearchParams({ node: id }).toString()}`);
+  const view = parseView(new URL(addressOfHit({ id, kind: "table", matched: "column", text: "x" }), "http://h").search);
   expect(view).toMatchObject({ node: id, columns: [id], column: `${id}|x`, open: openColumn(id, "x") });
   expect([columnOf(view.open ?? ""), columnOf(view.column ?? "")]).toEqual([[id, "x"], [id, "x"]]);
 });
