@@ -244,10 +244,11 @@ def _waiting(
 def _ran_at(
     state: State, jobs: Iterable[JobRef], failed: JobRef | None, part: Run | None = None
 ) -> int:
-    """Return the start of the newest run of some jobs.
+    """Return the start of the newest run of some jobs, in microseconds; 0 without any.
 
-    Failed and stale runs do not count, nor does an open run of the failed job: it may fail again.
-    Runs of the failed job under the parent of the failed run do not count either.
+    Failed runs do not count, nor does an open run of the failed job: it may fail again. A job
+    whose newest run was lost counts as not run, because its outputs may be of that run. `part` is
+    the failed run: runs of its job under the same parent do not count either.
     """
     known, newest = generations_of(state), 0
     above = parent_of(state, part) if part else None

@@ -61,11 +61,17 @@ class MapIndex:
         self.groups: dict[Path, Group] = defaultdict(Group)
         self.paths: dict[Node, list[Path]] = {}
         self._edges: dict[JobRef, list[tuple[Path, str, str]]] = {}
+        """The edges that each job adds: the group with both ends, and the keys of the two ends."""
         self._due: dict[Node, int] = {}
+        """When the next run or write of a node is due, in microseconds."""
         self._next: list[tuple[int, Node]] = []
+        """The same as a heap; entries that differ from `_due` are outdated."""
         self._overdue: set[Node] = set()
+        """The nodes that were due before the time of the last query."""
         self._waiting: dict[Node, None] = {}
+        """Changed nodes, which the next update puts into their groups."""
         self._unlinked: dict[JobRef, None] = {}
+        """Jobs whose edges the next update sets, after all nodes are in their groups."""
         self.pipelines: dict[str, Node] = {}
         """By their ids, including former ones."""
 
