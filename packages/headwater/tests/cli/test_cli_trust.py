@@ -54,6 +54,7 @@ def test_provenance_lists_runs_with_inputs_and_outputs(
         "",
         "Sources (not written by any known run):",
         "  db.trips  (hive://h)",
+        "Personal data: No input column is tagged PII, but the inputs have no tags at all",
         "Unknown: The commit of 2 runs was not reported.",
         "Unknown: The version of 2 inputs was not reported by the run that read it; if shown, it "
         "is the version that was written before.",
