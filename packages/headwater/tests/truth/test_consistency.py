@@ -639,7 +639,7 @@ def _check_current(state: State, named: Version) -> None:
         walk = upstream_of(generations, generations.writing(name), name)
         node = Node.of_dataset(name)
         sources = {
-            (flow.source if flow.source.is_portion else flow.source.original, flow.dataset)
+            (flow.source if flow.source.is_slice else flow.source.original, flow.dataset)
             for generation in walk
             for flow in generations.flows(generation)
         }

@@ -60,8 +60,8 @@ class Generation:
     query: Span = Span(inf, inf)
     """The time at which the rows of renamed views are read."""
     split: list[Generation] = field(default_factory=list)
-    """Copies of this generation by the sources of its partitions; see `graph.portions`."""
-    is_portion: bool = False
+    """Copies of this generation by the sources of its partitions; see `graph.slices`."""
+    is_slice: bool = False
     """True for such a copy."""
     partitions_read: Mapping[DatasetName, Parts] = field(default_factory=dict)
     """The only partitions of inputs that such a copy depends on, where they are stated."""
@@ -96,7 +96,7 @@ class Generation:
         return self.copy_of or self
 
     @property
-    def portions(self) -> Sequence[Generation]:
+    def slices(self) -> Sequence[Generation]:
         """Return its copies by the sources of its partitions; itself if it was not split."""
         return self.split or (self,)
 
@@ -106,12 +106,12 @@ class Generation:
         return self.edges is not self.original.edges
 
     def writing(self, name: DatasetName, replaced: Iterable[str]) -> list[Generation]:
-        """Return the portions that wrote a dataset, without those of replaced partitions."""
+        """Return the slices that wrote a dataset, without those of replaced partitions."""
         return [
-            portion
-            for portion in self.portions
-            if name in portion.edges.writes
-            if name not in portion.parts or not portion.parts[name].issubset(replaced)
+            sliced
+            for sliced in self.slices
+            if name in sliced.edges.writes
+            if name not in sliced.parts or not sliced.parts[name].issubset(replaced)
         ]
 
     def queried(self, output: DatasetName, span: Span, edges: Callable[[], Edges]) -> Generation:
@@ -246,15 +246,15 @@ class EffectiveGenerations:
 
     @property
     def unreplaced(self) -> list[Generation]:
-        """Return the portions with an output that no later finished one wrote, newest first."""
+        """Return the slices with an output that no later finished one wrote, newest first."""
         return [
-            portion
+            sliced
             for generation, left in reversed(self._remaining.items())
-            for portion in generation.portions
+            for sliced in generation.slices
             if any(
-                parts is None or not parts.isdisjoint(portion.parts[name])
+                parts is None or not parts.isdisjoint(sliced.parts[name])
                 for name, parts in left.items()
-                if name in portion.edges.writes
+                if name in sliced.edges.writes
             )
         ]
 
@@ -301,9 +301,9 @@ def latest(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def effective(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the portions of the effective generations: the latest and the unreplaced ones."""
+    """Return the slices of the effective generations: the latest and the unreplaced ones."""
     found = _after_all(oldest_first)
-    newest = (portion for generation in found.latest for portion in generation.portions)
+    newest = (sliced for generation in found.latest for sliced in generation.slices)
     return list(dict.fromkeys((*newest, *found.unreplaced)))
 
 
@@ -316,6 +316,6 @@ def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
     return {
         name
         for generation in oldest_first
-        for portion in generation.portions
-        for name in (portion.queried_outputs if portion in current else portion.edges.writes)
+        for sliced in generation.slices
+        for name in (sliced.queried_outputs if sliced in current else sliced.edges.writes)
     }

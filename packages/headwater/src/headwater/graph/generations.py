@@ -41,7 +41,6 @@ from headwater.graph.generation import (
 )
 from headwater.graph.kept_rows import Parts, kept_rows
 from headwater.graph.levels import Level, Levels
-from headwater.graph.portions import TaskRun, of_partitions_read, split
 from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
     Edges,
@@ -53,6 +52,7 @@ from headwater.graph.run_edges import (
     states_lineage_of_other_jobs,
 )
 from headwater.graph.run_values import RunValues
+from headwater.graph.slices import TaskRun, of_partitions_read, split
 from headwater.graph.sql_changes import stated_changes, stated_changes_of
 from headwater.graph.task_edges import Part, task_edges
 from headwater.graph.times import NOW, ByVersion, Reading, Times, span_of
@@ -260,16 +260,16 @@ class Generations(RunValues):
         """Return the flows into a generation, from those that wrote what it read or kept."""
         return [
             Flow(source, name, is_kept, reading.until(source), reading.proves(source, name))
-            for portion in generation.portions
-            for is_kept, names in ((False, portion.edges.reads), (True, portion.kept))
+            for sliced in generation.slices
+            for is_kept, names in ((False, sliced.edges.reads), (True, sliced.kept))
             for name in names
-            for reading in (self.reading(name, portion, only_earlier=is_kept),)
-            for source in self._written(name, reading, portion)
+            for reading in (self.reading(name, sliced, only_earlier=is_kept),)
+            for source in self._written(name, reading, sliced)
         ]
 
     def _flows_within(self, generation: Generation) -> Iterator[Flow]:
         """Yield the flows through datasets that one run of a generation wrote and another read."""
-        whole = generation.original if generation.is_portion else generation
+        whole = generation.original if generation.is_slice else generation
         edges = whole.edges
         for name in () if edges.is_cross_product else generation.edges.reads & edges.writes:
             if edges.targets_of(name) - {name} and self.times.passes(whole, name):

@@ -192,7 +192,7 @@ class Times:
         reader: Generation | None,
         replaced: Parts = frozenset(),
     ) -> list[Generation]:
-        """Return the generations of one task, or portions of them, that a reader can depend on.
+        """Return the generations of one task, or slices of them, that a reader can depend on.
 
         `writing` has those that wrote the dataset, oldest first; `replaced` are partitions that do
         not count.
@@ -203,7 +203,7 @@ class Times:
         if any(g.is_complete and g.started > reading.end for g in counted):
             last = 0  # it replaced the others, and its clock disagrees with that of the reader
         covered = set(replaced)
-        own = reader and (reader.original if reader.renamed or reader.is_portion else reader)
+        own = reader and (reader.original if reader.renamed or reader.is_slice else reader)
         for position in range(last - 1, -1, -1):
             generation = writing[position]
             if generation is own:
@@ -222,7 +222,7 @@ class Times:
                 if name not in generation.partial:
                     break
                 covered |= generation.parts[name]
-        return [portion for g, since in counted.items() for portion in g.writing(name, since)]
+        return [sliced for g, since in counted.items() for sliced in g.writing(name, since)]
 
     def with_rows(
         self, writers: list[Generation], name: DatasetName, reading: Reading

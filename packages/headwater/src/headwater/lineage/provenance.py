@@ -34,10 +34,10 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
 
 
 def writing_version(generations: Generations, name: DatasetName, version: str) -> list[Generation]:
-    """Return the generations (their portions) with a run that wrote a version of a dataset."""
+    """Return the generations (their slices) with a run that wrote a version of a dataset."""
     primary, state = generations.state.identity.primary, generations.state
     return [
-        portion
+        sliced
         for ref in generations.writers(name)
         for generation in generations.derived(ref, "generations", list)
         if any(
@@ -47,7 +47,7 @@ def writing_version(generations: Generations, name: DatasetName, version: str) -
             for run in generation.runs
             for spelled, use in run.outputs.items()
         )
-        for portion in generation.writing(name, ())
+        for sliced in generation.writing(name, ())
     ]
 
 

@@ -1,10 +1,10 @@
-"""Portions of a generation: its partitions by their sources.
+"""Slices of a generation: its partitions by their sources.
 
 A run that loads two months from two files writes two partitions, each from its own file. If one
 month is corrected later, the other one still does not come from the bad file. So where the sources
 of partitions are known, the generation is split: by the runs that wrote them (mapped tasks that
 each report their partitions) or as a run states them (facet `headwater_partitionSources`). The
-flows of data lead from and to the portions.
+flows of data lead from and to the slices.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Origin:
 
 
 def split(state: State, generation: Generation, task_runs: Sequence[TaskRun], kept: Kept) -> None:
-    """Add the portions of a generation to it, if it has any."""
+    """Add the slices of a generation to it, if it has any."""
     found: list[Generation] = []
     for name in sorted(generation.parts.keys() & generation.edges.writes):
         origins = _origins(state, name, task_runs, kept)
@@ -54,7 +54,7 @@ def split(state: State, generation: Generation, task_runs: Sequence[TaskRun], ke
         if len(groups) > 1 or any(part != _WHOLE for sources, _ in groups for _, part in sources):
             for (sources, keys), parts in groups.items():
                 runs = tuple(run for run in generation.runs if run.key in keys)
-                found.append(_portion(generation, name, frozenset(parts), sources, runs))
+                found.append(_slice(generation, name, frozenset(parts), sources, runs))
     rest = _rest(generation, found) if found else None
     generation.split.extend([*found, rest] if rest else found)
 
@@ -62,7 +62,7 @@ def split(state: State, generation: Generation, task_runs: Sequence[TaskRun], ke
 def of_partitions_read(
     writers: list[Generation], name: DatasetName, reader: Generation
 ) -> list[Generation]:
-    """Leave out the portions of a dataset that a reader did not use, where it is known."""
+    """Leave out the slices of a dataset that a reader did not use, where it is known."""
     read = reader.partitions_read.get(name)
     if read is None:
         return writers
@@ -103,7 +103,7 @@ def _sources(state: State, known: set[DatasetName], stated: set[SourcePart]) -> 
     return named if is_known else {(name, _WHOLE) for name in known}
 
 
-def _portion(
+def _slice(
     generation: Generation,
     name: DatasetName,
     parts: Parts,
@@ -123,17 +123,17 @@ def _portion(
         spans={},
         queries={},
         split=[],
-        is_portion=True,
+        is_slice=True,
         partitions_read={n: frozenset(found) for n, found in read.items() if _WHOLE not in found},
         copy_of=generation,
     )
 
 
-def _rest(generation: Generation, portions: Sequence[Generation]) -> Generation | None:
+def _rest(generation: Generation, slices: Sequence[Generation]) -> Generation | None:
     """Return the copy with all other outputs, and the inputs that feed nothing; None without."""
     edges = generation.edges
-    writes = edges.writes.difference(*(portion.edges.writes for portion in portions))
-    reads = edges.reads.difference(*(portion.edges.reads for portion in portions))
+    writes = edges.writes.difference(*(sliced.edges.writes for sliced in slices))
+    reads = edges.reads.difference(*(sliced.edges.reads for sliced in slices))
     sources = {name: edges.sources_of(name) for name in writes}
     if not writes and not reads:
         return None
@@ -146,6 +146,6 @@ def _rest(generation: Generation, portions: Sequence[Generation]) -> Generation 
         spans={},
         queries={},
         split=[],
-        is_portion=True,
+        is_slice=True,
         copy_of=generation,
     )
