@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from headwater.events import JobRef
+from headwater.graph import folders
 from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
@@ -36,8 +37,9 @@ def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
     """
     names, jobs = state.changed_names.since(revision), state.changed_jobs.since(revision)
     runs, moved = state.changed_runs.since(revision), state.moved.since(revision)
-    renamed = state.renamed.since(revision)
-    if state.identity.rebuilds != rebuilds or None in (names, jobs, runs, moved, renamed):
+    renamed, placed = state.renamed.since(revision), state.placed.since(revision)
+    changes = names, jobs, runs, moved, renamed, placed
+    if state.identity.rebuilds != rebuilds or None in changes:
         return None
     above = {
         run.key.job for key in runs or () for run in ancestry_of(state, state.runs[key])
@@ -45,7 +47,10 @@ def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
     families = generations_of(state).families
     related = {member for ref in moved or () for member in families.of(ref).jobs}
     changed = {*(jobs or ()), *above, *related}
-    return {*(names or ()), *(renamed or ())}, [ref for ref in changed if ref in state.jobs]
+    related_names = folders.related(state, placed or ())
+    return {*(names or ()), *(renamed or ()), *related_names}, [
+        ref for ref in changed if ref in state.jobs
+    ]
 
 
 def everything(state: State) -> Changes:

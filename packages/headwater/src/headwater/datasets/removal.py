@@ -66,13 +66,13 @@ def _is_written_since(state: State, name: DatasetName, change: LifecycleChange) 
     _, *above = ancestry_of(state, state.runs[change.run]) if change.run else (None,)
     keys_above = {run.key for run in above if run}
 
-    def derive(oldest_first: list[Generation]) -> list[_Write]:
-        runs = (run for generation in oldest_first for run in generation.runs)
+    def derive(writing: list[Generation]) -> list[_Write]:
+        runs = (run for generation in writing for run in generation.runs)
         writes = (_write(state, run, name) for run in deadline.watched(runs))
         return sorted((write for write in writes if write), reverse=True)
 
     for ref in known.writers(name):
-        for write in known.derived(ref, "\0".join(("ends of writes", *name)), derive):
+        for write in known.derived_of_writes(ref, name, "ends of writes", derive):
             if write.ended < change.stamp.time:
                 break
             if write.run not in keys_above and (write.has_rows or change.kind != "TRUNCATE"):

@@ -42,14 +42,15 @@ class Write(NamedTuple):
 def writes_of(generations: Generations, name: DatasetName) -> list[Write]:
     """Return all writes of a dataset, under any of its aliases."""
 
-    def derive(oldest_first: list[Generation]) -> list[Write]:
-        watched = deadline.watched(oldest_first)
+    def derive(writing: list[Generation]) -> list[Write]:
+        watched = deadline.watched(writing)
         return [
             write for generation in watched for write in written_by(generations, generation, name)
         ]
 
     jobs = generations.writers(name)
-    return [write for ref in jobs for write in generations.derived(ref, f"writes {name}", derive)]
+    found = [generations.derived_of_writes(ref, name, "writes", derive) for ref in jobs]
+    return [write for writes in found for write in writes]
 
 
 class FailedWrite(NamedTuple):

@@ -33,7 +33,7 @@ from headwater.events import (
 )
 from headwater.events.facets import Schema
 from headwater.graph import folders
-from headwater.graph.generation import Generation
+from headwater.graph.generation import Generation, latest
 from headwater.graph.generations import Generations
 from headwater.graph.lifecycle import emptied_before, former_names
 from headwater.graph.nodes import Node, fields_of
@@ -127,7 +127,8 @@ class ColumnGraph:
         def runs(jobs: Iterable[JobRef]) -> Iterator[_Origin]:
             for ref in jobs:
                 deadline.check()
-                yield from ((run, g) for g in generations.latest(ref) for run in g.runs)
+                newest = generations.derived(ref, "latest generations", latest)
+                yield from ((run, generation) for generation in newest for run in generation.runs)
 
         return cls(
             generations.state,

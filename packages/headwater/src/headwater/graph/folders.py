@@ -10,19 +10,29 @@ that of the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from headwater.events import JobRef, parse_derivation
+from headwater.graph.generation import Generation, declared_generation, renaming_generation
 from headwater.graph.run_edges import Edges, derivation, derived_dataset, sources_of_entry
 from headwater.identity import DatasetName, folders_above, is_location
-from headwater.projection import Run, State, start_of
+from headwater.projection import Run, RunKey, State, start_of
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import parsed
 
 
-def derived_edges(state: State, name: DatasetName) -> Edges:
+def derived_generations(state: State, name: DatasetName) -> list[Generation]:
+    """Return the generations of the derivation of a dataset; none of a former primary name."""
+    if state.identity.primary(name) != name:
+        return []
+    ref, edges = derivation(name), _derived_edges(state, name)
+    found = [declared_generation(ref, edges, frozenset({name}))] if edges.reads else []
+    return found + [renaming_generation(ref, name, *rename) for rename in renames(state, name)]
+
+
+def _derived_edges(state: State, name: DatasetName) -> Edges:
     """Return the edges of the derivation of a dataset, such as a view or a folder."""
-    edges = Edges(_in_folder(state, name) | _folder_of(state, name), {name})
+    edges = Edges({*_in_folder(state, name)} | _folder_of(state, name), {name})
     for record in records_of(state, name):
         if record.derivation is not None:
             entry = parsed(record.derivation[1], parse_derivation)
@@ -37,19 +47,73 @@ def renames(state: State, name: DatasetName) -> set[tuple[DatasetName, int]]:
         (former, change.stamp.time)
         for change in changes
         if change.kind == "RENAME" and change.run is None and change.other
-        if (former := state.identity.primary(change.other)) != name
+        if (former := state.identity.primary(change.other)) != state.identity.primary(name)
     }
 
 
-def edges_at(state: State, edges: Edges, end: float) -> Edges:
-    """Return the edges of a derivation without files that were first written after a time."""
-    later = {
-        file
-        for name in edges.writes
-        for file in _in_folder(state, name)
-        if (began := [start_of(run) or 0 for run in _writers(state, file)]) and min(began) > end
-    }
-    return Edges(edges.reads - later, edges.writes)
+class FirstWrites:
+    """The times at which files in folders were first written, updated after events."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._found: dict[DatasetName, tuple[int, RunKey] | None] = {}
+
+    def edges_at(self, edges: Edges, end: float) -> Edges:
+        """Return the edges of a derivation without files that were first written after a time."""
+        files = (file for name in edges.writes for file in _in_folder(self._state, name))
+        later = {file for file in files if (first := self._of(file)) and first[0] > end}
+        return Edges(edges.reads - later, edges.writes)
+
+    def update(self, placed: Iterable[DatasetName], runs: Iterable[RunKey]) -> set[DatasetName]:
+        """Return the datasets whose derivations may have changed; see `State.placed`."""
+        state = self._state
+        found = related(state, placed)
+        for name in datasets_of(state, placed):
+            self._found.pop(name, None)
+        for run in map(state.runs.__getitem__, runs if self._found else ()):
+            for file in self._first_written(run):
+                for name in state.identity.names(file):
+                    found.update(map(state.identity.primary, _known_folders(state, name)))
+        return found
+
+    def _first_written(self, run: Run) -> Iterator[DatasetName]:
+        """Yield the files whose first write is another one after an event of a run."""
+        for file in {*map(self._state.identity.primary, run.outputs)} & self._found.keys():
+            before = self._found[file]
+            own = start_of(run) or 0, run.key
+            if before is None or before[1] == run.key or own < before:
+                del self._found[file]
+                if self._of(file) != before:
+                    yield file
+
+    def _of(self, file: DatasetName) -> tuple[int, RunKey] | None:
+        if file not in self._found:
+            runs = _writers(self._state, file)
+            self._found[file] = min(((start_of(run) or 0, run.key) for run in runs), default=None)
+        return self._found[file]
+
+
+def related(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
+    """Return some datasets, all folders that they are in, and all files in them.
+
+    Their derivations may change if the names, the folders or the first writers of these datasets
+    change.
+    """
+    found = datasets_of(state, names)
+    for dataset in tuple(found):
+        for spelled in state.identity.names(dataset):
+            near = (*_known_folders(state, spelled), *state.files.get(spelled, ()))
+            found.update(map(state.identity.primary, near))
+    return found
+
+
+def datasets_of(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
+    """Return some names, and the primary names of the datasets with these names."""
+    return {dataset for name in names for dataset in (name, *state.identity.datasets(name))}
+
+
+def _known_folders(state: State, name: DatasetName) -> Iterator[DatasetName]:
+    return filter(state.identity.__contains__, folders_above(name))
 
 
 def derivations(state: State) -> Iterator[JobRef]:
@@ -65,9 +129,11 @@ def derivations_of(state: State, name: DatasetName, side: str) -> set[JobRef]:
 
 def derivations_writing(state: State, name: DatasetName) -> set[JobRef]:
     """Return the derivation of a dataset, if it has one."""
+    if state.identity.primary(name) != name:
+        return set()
     is_stated = any(record.derivation is not None for record in records_of(state, name))
     is_stated = is_stated or bool(renames(state, name))
-    is_derived = is_stated or _in_folder(state, name) or _folder_of(state, name)
+    is_derived = is_stated or any(_in_folder(state, name)) or _folder_of(state, name)
     return {derivation(name)} if is_derived else set()
 
 
@@ -77,7 +143,7 @@ def derivations_reading(state: State, name: DatasetName) -> set[JobRef]:
     for spelled in state.identity.names(name):
         found.update(state.derived_from.get(spelled, ()))
         if is_written(state, name):
-            found.update(filter(state.identity.__contains__, folders_above(spelled)))
+            found.update(_known_folders(state, spelled))
             files = state.files.get(spelled, ())
             found.update(file for file in files if not is_written(state, file))
     primaries = {state.identity.primary(dependent) for dependent in found} - {name}
@@ -106,20 +172,20 @@ def is_written(state: State, name: DatasetName) -> bool:
     )
 
 
-def _in_folder(state: State, folder: DatasetName) -> set[DatasetName]:
-    """Return the datasets that jobs wrote into a folder, or into folders in it."""
+def _in_folder(state: State, folder: DatasetName) -> Iterator[DatasetName]:
+    """Yield the datasets that jobs wrote into a folder, or into folders in it."""
     primary = state.identity.primary
     names = state.identity.names(folder) if state.files else ()
     files = {primary(file) for name in names for file in state.files.get(name, ())}
-    return {f for f in files if _contains(state, folder, f) and is_written(state, f)}
+    return (f for f in files if is_written(state, f) and _contains(state, folder, f))
 
 
 def _folder_of(state: State, file: DatasetName) -> set[DatasetName]:
     """Return the innermost written folder above a dataset that no job wrote."""
     if not state.files or is_written(state, file):
         return set()
-    above = (f for name in state.identity.names(file) for f in folders_above(name))
-    written = (state.identity.primary(f) for f in above if f in state.identity)
+    above = (f for name in state.identity.names(file) for f in _known_folders(state, name))
+    written = map(state.identity.primary, above)
     found = next((f for f in written if f != file and is_written(state, f)), None)
     return {found} if found and _contains(state, found, file) else set()
 

@@ -35,8 +35,6 @@ from headwater.graph.generation import (
     History,
     declared_generation,
     effective,
-    latest,
-    renaming_generation,
     superseded,
 )
 from headwater.graph.kept_rows import Parts, kept_rows
@@ -45,6 +43,7 @@ from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
     Edges,
     declared_edges,
+    derivation,
     derived_dataset,
     handoff_job,
     run_edges,
@@ -61,6 +60,7 @@ from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")
+_Derive = Callable[[list[Generation]], Answer]
 
 
 class Generations(RunValues):
@@ -100,22 +100,32 @@ class Generations(RunValues):
         state = self.state
         if state.revision == self._revision:
             return
-        runs = state.changed_runs.since(self._revision)
-        moved, renamed = state.moved.since(self._revision), state.renamed.since(self._revision)
+        runs, moved = state.changed_runs.since(self._revision), state.moved.since(self._revision)
+        placed = state.placed.since(self._revision)
         others = (states_lineage_of_other_jobs(state, state.runs[key]) for key in runs or ())
-        if None in (runs, moved, renamed) or state.shape != self._shape or any(others):
+        if None in (runs, moved, placed) or state.shape != self._shape or any(others):
             self._clear()
             return
-        for spelled in renamed or ():
-            for name in (spelled, state.identity.primary(spelled)):
-                self._using.pop(("reading", name), None)
-                self._using.pop(("writing", name), None)
         self._present = None
+        self._forget_derivations(self.times.first_writes.update(placed or (), runs or ()))
         if moved:
             self._invalidate_families(self.families.recompute(moved))
         for key in runs or ():
             self._invalidate_run(state.runs[key])
         self._revision = state.revision
+
+    def _forget_users(self, *names: DatasetName) -> None:
+        for name in names:
+            self._using.pop(("reading", name), None)
+            self._using.pop(("writing", name), None)
+
+    def _forget_derivations(self, names: Iterable[DatasetName]) -> None:
+        """Clear the results about the users and derivations of datasets."""
+        for name in names:
+            self._forget_users(name)
+            self._forget_history(derivation(name))
+            if self._jobs is not None:
+                self._jobs |= dict.fromkeys(folders.derivations_writing(self.state, name))
 
     def _invalidate_families(self, refs: Iterable[JobRef]) -> None:
         """Clear the results about all jobs of the families whose hierarchy of runs changed."""
@@ -131,9 +141,7 @@ class Generations(RunValues):
             self.levels.clear(job)
             for run in map(self.state.runs.__getitem__, job.runs):
                 if self._has_data(run):
-                    for name in self.own(run).reads | self.own(run).writes:
-                        self._using.pop(("reading", name), None)
-                        self._using.pop(("writing", name), None)
+                    self._forget_users(*self.own(run).reads, *self.own(run).writes)
 
     def _invalidate_run(self, run: Run) -> None:
         """Clear the results that depend on a changed run, and index the datasets that it uses."""
@@ -211,19 +219,20 @@ class Generations(RunValues):
         """Return the tasks that may have written a dataset at some time. Do not change the list."""
         return self._users("writing", name)
 
-    def latest(self, ref: JobRef) -> list[Generation]:
-        """Return the newest finished generation of a task, and the unfinished ones after it."""
-        return self.derived(ref, "latest generations", latest)
-
-    def derived(
-        self, ref: JobRef, name: str, derive: Callable[[list[Generation]], Answer]
-    ) -> Answer:
+    def derived(self, ref: JobRef, name: str, derive: _Derive[Answer]) -> Answer:
         """Return a value computed from the generations of a task (oldest first), cached by name."""
         history = self._history(ref)
         if name not in history.derived:
             history.derived[name] = derive(history.oldest_first)
         answer: Answer = history.derived[name]
         return answer
+
+    def derived_of_writes(
+        self, ref: JobRef, dataset: DatasetName, name: str, derive: _Derive[Answer]
+    ) -> Answer:
+        """Return a value computed from the generations of a task that wrote a dataset, cached."""
+        writing = self._history(ref).writing
+        return self.derived(ref, "\0".join((name, *dataset)), lambda _: derive(writing(dataset)))
 
     def _forget_history(self, ref: JobRef) -> None:
         self._changed.setdefault(ref, self._histories.pop(ref, None))
@@ -368,12 +377,8 @@ class Generations(RunValues):
 
     def _declared(self, ref: JobRef) -> list[Generation]:
         """Return the generation of a derivation, or of a job with declared edges and no runs."""
-        derived = derived_dataset(ref)
-        if derived is not None:
-            edges = folders.derived_edges(self.state, derived)
-            found = [declared_generation(ref, edges, frozenset({derived}))] if edges.reads else []
-            renames = folders.renames(self.state, derived)
-            return found + [renaming_generation(ref, derived, *rename) for rename in renames]
+        if (derived := derived_dataset(ref)) is not None:
+            return folders.derived_generations(self.state, derived)
         if self.owners(ref) or self._members(ref):
             return []
         edges = declared_edges(self.state, self.state.jobs[ref])

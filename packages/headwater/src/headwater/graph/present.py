@@ -119,7 +119,9 @@ class Present:
         self._of: dict[JobRef, list[Generation]] = defaultdict(list)
         self._outputs: dict[Generation, set[DatasetName | None]] = {}  # the needed ones
         self._waiting: dict[JobRef, list[_Part]] = defaultdict(list)  # of tasks not yet added
+        self._users: dict[DatasetName, dict[JobRef, list[Generation]]] = {}
         self._using: dict[DatasetName, list[Generation]] = {}
+        self._through: dict[Generation, dict[DatasetName, list[Flow]]] = {}
         self._consumers: dict[DatasetName, dict[Generation, list[tuple[Generation, Flow]]]] = {}
 
     def __iter__(self) -> Iterator[Generation]:
@@ -139,8 +141,8 @@ class Present:
             generations = self._generations
             users = dict.fromkeys((*generations.readers(name), *generations.writers(name)))
             self._add(users)
-            using = [g for ref in users for g in self._of.get(ref, ()) if name in _used(g)]
-            self._using[name] = using
+            found = self._users.get(name, {})
+            self._using[name] = [g for ref in users for g in found.get(ref, ())]
         return self._using[name]
 
     def is_used(self, name: DatasetName) -> bool:
@@ -159,11 +161,19 @@ class Present:
         if name not in self._consumers:
             found: dict[Generation, list[tuple[Generation, Flow]]] = defaultdict(list)
             for consumer in self.using(name):
-                for flow in self._flows_into(consumer):
-                    if flow.dataset == name:
-                        found[flow.source].append((consumer, flow))
+                for flow in self._flows_through(consumer, name):
+                    found[flow.source].append((consumer, flow))
             self._consumers[name] = found
         return self._consumers[name]
+
+    def _flows_through(self, consumer: Generation, name: DatasetName) -> Iterable[Flow]:
+        """Return the flows into a generation through a dataset; it may read thousands of files."""
+        if consumer not in self._through:
+            found: dict[DatasetName, list[Flow]] = defaultdict(list)
+            for flow in self._flows_into(consumer):
+                found[flow.dataset].append(flow)
+            self._through[consumer] = found
+        return self._through[consumer].get(name, ())
 
     def _add(self, refs: Iterable[JobRef]) -> None:
         """Add the present generations of some tasks, and of the tasks downstream of them."""
@@ -214,7 +224,10 @@ class Present:
         outputs = self._outputs.get(part.generation)
         if outputs is None:
             outputs = self._outputs[part.generation] = set()
-            self._of[part.generation.job].append(part.generation)
+            ref = part.generation.job
+            self._of[ref].append(part.generation)
+            for name in _used(part.generation):
+                self._users.setdefault(name, {}).setdefault(ref, []).append(part.generation)
         if part.output in outputs:
             return False
         outputs.add(part.output)

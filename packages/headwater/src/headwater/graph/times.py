@@ -15,7 +15,7 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from headwater.graph.folders import edges_at
+from headwater.graph.folders import FirstWrites
 from headwater.graph.generation import Generation, Span
 from headwater.graph.kept_rows import Parts
 from headwater.graph.lifecycle import emptied_before, emptied_by
@@ -84,6 +84,7 @@ class Times:
     def __init__(self, state: State, own: Callable[[Run], Edges]) -> None:
         """Use a state, and a function that returns the edges of a run."""
         self._state, self._own = state, own
+        self.first_writes = FirstWrites(state)
 
     def of_writes(self, generation: Generation, name: DatasetName) -> Span:
         """Return the span of the runs of a generation that wrote a dataset."""
@@ -244,4 +245,4 @@ class Times:
 
     def _edges_at(self, generation: Generation, end: float) -> Edges:
         edges = generation.edges
-        return edges if generation.runs else edges_at(self._state, edges, end)
+        return edges if generation.runs else self.first_writes.edges_at(edges, end)

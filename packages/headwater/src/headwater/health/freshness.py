@@ -118,14 +118,14 @@ def rhythm_of_writes(
     """
     known = generations_of(state)
 
-    def derive(oldest_first: list[Generation]) -> _Writes:
-        runs = (run for generation in oldest_first for run in generation.runs)
+    def derive(writing: list[Generation]) -> _Writes:
+        runs = (run for generation in writing for run in generation.runs)
         writes = list(_writes(state, runs, name))
         jobs = {job for write in writes for job in write.jobs}
         return _Writes(writes, jobs, _rhythm_of_starts(writes))
 
     jobs = known.writers(name)
-    found = [known.derived(ref, f"write starts {name}", derive) for ref in jobs]
+    found = [known.derived_of_writes(ref, name, "write starts", derive) for ref in jobs]
     on_request = {ref for writes in found for ref in writes.jobs if is_ad_hoc(state, ref)}
     if len(found) == 1 and not on_request:  # as for nearly every dataset, without its whole history
         rhythm = found[0].rhythm

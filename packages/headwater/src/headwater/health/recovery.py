@@ -64,10 +64,8 @@ def _written(
 ) -> tuple[int | None, frozenset[DatasetName]]:
     """Return the time of a task's first complete write of a dataset, and the last one's sources."""
 
-    def derive(oldest_first: list[Generation]) -> tuple[int | None, frozenset[DatasetName]]:
-        wrote = [g for g in oldest_first if name in g.edges.writes]
-        first = next((g.order[0] for g in wrote if g.is_complete), None)
-        return first, frozenset(wrote[-1].edges.sources_of(name) if wrote else ())
+    def derive(writing: list[Generation]) -> tuple[int | None, frozenset[DatasetName]]:
+        first = next((g.order[0] for g in writing if g.is_complete), None)
+        return first, frozenset(writing[-1].edges.sources_of(name) if writing else ())
 
-    key = "\0".join(("first write", *name))
-    return generations_of(state).derived(ref, key, derive)
+    return generations_of(state).derived_of_writes(ref, name, "first write", derive)

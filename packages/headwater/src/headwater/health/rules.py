@@ -238,13 +238,16 @@ def _jobs(state: State, node: Node) -> list[JobRef]:
         return [node.job_ref]
     name, known = node.dataset_name, generations_of(state)
 
-    def only_creates(oldest_first: list[Generation]) -> bool:
-        wrote = (g for g in oldest_first if name in g.edges.writes)
-        return all(name in generation.only_created for generation in wrote)
+    def only_creates(writing: list[Generation]) -> bool:
+        return all(name in generation.only_created for generation in writing)
 
-    key = "\0".join(("only creates", *name))
     writers = known.writers(name)
-    return [ref for ref in writers if not known.derived(ref, key, only_creates)] or writers
+    has_rows = (
+        ref
+        for ref in writers
+        if not known.derived_of_writes(ref, name, "only creates", only_creates)
+    )
+    return list(has_rows) or writers
 
 
 def _runs(state: State, ref: JobRef) -> Iterator[Run]:

@@ -43,6 +43,8 @@ class Identity:
         """The number of times that all names were joined again because a join was removed."""
         self.renamed: set[DatasetName] = set()
         """Names whose dataset got a new primary name, and that name, since the set was cleared."""
+        self.regrouped: set[DatasetName] = set()
+        """Names that are new or that sort differently, and those attached to others, likewise."""
         self._housed: set[DatasetName] = set()
         """Local names that are unique, because a location in their warehouse has them."""
         self._clear()
@@ -197,6 +199,7 @@ class Identity:
             for name in pair:
                 if name not in self._union:
                     self._union.place(name, LOCATION if is_location(name) else NAME)
+                    self.regrouped.add(name)
             changed |= self._join(*pair)
         return changed
 
@@ -207,6 +210,7 @@ class Identity:
             return set()
         self._ranks_reported[name] = rank
         self._union.place(name, rank)
+        self.regrouped.add(name)
         changed = {name} if self.is_local(name) else self._guests_of_renamed()
         for pair in self._ruled(name):
             self._joined.add(pair)
@@ -282,6 +286,7 @@ class Identity:
             unit = self._unit(name)
             open_ -= unit
             self._local_datasets -= unit | {name}
+            self.regrouped |= {name}.union(unit, *map(self.anchors, unit))
             if not unit:  # joined by a user with a name that is unique
                 self._show(name, None)
                 continue

@@ -40,7 +40,7 @@ def update_use(
 def add_writer(state: State, record: DatasetRecord, run: Run) -> None:
     """Record that a run wrote a dataset."""
     if not record.writers:
-        _mark_placed(state, record.name)
+        state.placed.add(record.name, state.revision + 1)
     record.writers.add(run.key)
 
 
@@ -81,7 +81,6 @@ def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     record.facets.put(item.facets, stamp)
     state.structure_changes += record.facets.packed(DbtExposures.KEY) != exposures
     state.has_tags = state.has_tags or "tags" in item.facets
-    _mark_placed(state, name)
     for alias in (name, *symlinks_of(item)):
         state.changed_names.add(alias, state.revision + 1)
         _update_namespace(state, alias.namespace, stamp)
@@ -94,38 +93,29 @@ def place(state: State, name: DatasetName) -> None:
     if folders and name not in state.files.get(folders[0], ()):
         for folder in folders:
             state.files.setdefault(folder, set()).add(name)
-        _mark_placed(state, name)
-
-
-def _mark_placed(state: State, name: DatasetName) -> None:
-    """Record a change of edges without a run if a dataset is in a folder or has files in it."""
-    state.structure_changes += any(
-        state.files.get(alias) or any(map(state.identity.__contains__, folders_above(alias)))
-        for alias in (state.identity.names(name) if state.files else ())
-    )
 
 
 def touch(state: State, run: Run) -> None:
     """Record the change of a run."""
     state.changed_runs.add(run.key, state.revision + 1)
-    for name in (*run.inputs, *run.outputs) if state.files else ():
-        _mark_placed(state, name)
 
 
 def touch_users(state: State) -> None:
-    """Record changes of the runs and declarations whose datasets got another primary name."""
+    """Record changes of the runs and declarations whose datasets got other names."""
     for name in state.identity.renamed:
         state.renamed.add(name, state.revision + 1)
         _touch_changes(state, name)
         record = state.datasets.get(name)
         state.structure_changes += name in state.derived_from
         if record is not None:
-            is_derived = record.derivation or name in state.files
-            state.structure_changes += bool(record.declaring or is_derived)
-            _mark_placed(state, name)
+            is_stated = record.declaring or record.derivation or record.lifecycle
+            state.structure_changes += bool(is_stated)
             for key in record.readers | record.writers:
                 touch(state, state.runs[key])
+    for name in state.identity.regrouped | state.identity.renamed:
+        state.placed.add(name, state.revision + 1)
     state.identity.renamed.clear()
+    state.identity.regrouped.clear()
 
 
 def update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:

@@ -201,7 +201,9 @@ class State:
     changed_jobs: Changes[JobRef] = field(default_factory=Changes, compare=False)
     changed_names: Changes[DatasetName] = field(default_factory=Changes, compare=False)
     renamed: Changes[DatasetName] = field(default_factory=Changes, compare=False)
-    """Names whose dataset got a new primary name, a file or a folder, and former primary names."""
+    """Names whose dataset got a new primary name, and former primary names."""
+    placed: Changes[DatasetName] = field(default_factory=Changes, compare=False)
+    """New names, names with a first writer, and names of datasets whose names changed."""
     moved: Changes[JobRef] = field(default_factory=Changes, compare=False)
     """Jobs with a new level or relative, or whose runs got a new parent."""
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)
