@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State
 from packages.headwater.tests.plugins.incidents.test_taints import _tainted as tainted
 from packages.headwater.tests.support.graphs import all_names, commit
+from packages.headwater.tests.support.reports import versioned
 
 _MONTHS = ("may", "june", "july")
 
@@ -81,24 +83,28 @@ def _is_refused(state: State, node: str) -> bool:
     return "no_tainted" in {violation["kind"] for violation in gated["violations"]}
 
 
+@pytest.mark.parametrize("is_written", [True, False])
 def test_corrected_month_clears_a_recall_of_its_file_although_others_were_loaded_with_it(
-    build: Any,
+    *, is_written: bool, build: Any
 ) -> None:
+    """Also if the file has no writer, so that only the runs that read the version are known."""
     before = [*_load(build, 0, ("may", "june")), _train(build, 0)]
     corrected = _load(build, 1, ("may",))
     recalled = "/may0@s0"
-    download = build.run("COMPLETE", "s0", "download", "00:00:30", writes=("file|/may0",))
-    download["outputs"][0]["facets"]["version"] = {"datasetVersion": "s0"}
+    if is_written:
+        download = build.run("COMPLETE", "s0", "download", "00:00:30", writes=("file|/may0",))
+        before = [versioned(download, **{"/may0": "s0"}), *before]
+    else:
+        versioned(before[0], **{"/may0": "s0"})
 
     def refused(*nodes: str, more: Sequence[Any]) -> list[str]:
-        state = tainted(build, [download, *before, *more], recalled)
+        state = tainted(build, [*before, *more], recalled)
         return [node for node in nodes if _is_refused(state, node)]
 
     assert refused("raw", "m0", more=[]) == ["raw", "m0"]
     later = [*corrected, _train(build, 2)]
     assert refused("raw", "m0", "m2", more=later) == ["m0"]
-    state = build.state(download, *before, *later)
-    incident = incident_answer(state, recalled)
+    incident = incident_answer(build.state(*before, *later), recalled)
     assert {node["name"] for node in incident["affected"] if node["isCurrent"]} == {"m0"}
 
 

@@ -629,6 +629,50 @@ def test_gate_refuses_exactly_what_contains_a_recalled_version(
             assert refused == {dataset for dataset in _datasets(state) if dataset in current}, node
 
 
+@settings(max_examples=60)
+@given(runs=RUNS, read=st.sampled_from(_NAMES))
+def test_gate_refuses_what_comes_from_a_recalled_version_that_no_run_wrote(
+    runs: list[dict[str, Any]], read: str, build: Any
+) -> None:
+    """Recall what a source was when it was read; its provenance says who got data of it."""
+    runs = [{**run, "writes": [n for n in run["writes"] if not _overlap(n, read)]} for run in runs]
+    kinds = ("plain", "columns", "keeps rows", "part", "commits part", "commits parts by source")
+    others = {"kind": "parts by source"}
+    events = events_of(build, [r if r["kind"] in kinds else r | others for r in runs])
+    for event in events:
+        for item in event["inputs"]:
+            if f"{item['namespace']}|{item['name']}" == read:
+                item["facets"]["version"] = {"datasetVersion": event["run"]["runId"]}
+    state = build.state(*events)
+    for event in events:
+        version = event["run"]["runId"]
+        if version not in {use.version for use in _uses_of(state, read)}:
+            continue
+        recalled = build.state(*events)
+        node = f"dataset:{read.replace('|', ':')}@{version}"
+        apply(recalled, taint_entry(recalled, node, "bad", 2**51, DEFAULT).event)
+        for dataset in _datasets(recalled):
+            (gated,) = gate_answer(recalled, [dataset])["datasets"]
+            is_refused = "no_tainted" in {item["kind"] for item in gated["violations"]}
+            runs_above = provenance_answer(state, dataset)["runs"]
+            has_read = any(
+                f"{item['namespace']}|{item['name']}" == read and version in item["versions"]
+                for run in runs_above
+                for item in run["inputs"]
+            )
+            assert is_refused or not has_read, (dataset, version)
+
+
+def _overlap(name: str, other: str) -> bool:
+    """Return True if a name is that of a file in the folder of the other, or equal to it."""
+    return name == other or name.startswith(f"{other}/") or other.startswith(f"{name}/")
+
+
+def _uses_of(state: State, name: str) -> Iterator[Any]:
+    dataset = DatasetName(*name.split("|"))
+    return (run.inputs[dataset] for run in state.runs.values() if dataset in run.inputs)
+
+
 def _check_current(state: State, named: Version) -> None:
     """Compare the current contents that contain a version with their provenance."""
     generations = generations_of(state)

@@ -34,7 +34,8 @@ def generations_downstream(
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
     consumers: dict[DatasetName, Mapping[Generation, list[tuple[Generation, Flow]]]] = {}
-    visits = Frontier((0, reader, name, False) for reader, name in reads)
+    readers = ((g, name) for whole, name in reads for g in whole.slices if name in g.edges.reads)
+    visits = Frontier((0, reader, name, False) for reader, name in readers)
 
     def follow(since: float, source: Generation, fed: Iterable[DatasetName]) -> None:
         for dataset in fed:
@@ -46,7 +47,7 @@ def generations_downstream(
                     began = 0 if flow.is_proven else written
                     visits.add(began, consumer, dataset, flow.is_kept)
 
-    for writer, name in writes:
+    for writer, name in [(g, n) for whole, n in writes for g in whole.writing(n, ())]:
         for start in _with_queries(generations, writer):
             follow(0, start, [name])
     for since, generation, via, is_kept in visits:
