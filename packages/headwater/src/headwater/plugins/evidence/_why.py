@@ -14,6 +14,7 @@ from headwater.graph.current import generations_of
 from headwater.graph.edges import without_empty_writes
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
+from headwater.graph.lifecycle import former_names
 from headwater.graph.nodes import Node, name_of, node_id, node_ref
 from headwater.graph.run_edges import Edges, derived_dataset
 from headwater.identity import DatasetName
@@ -178,6 +179,9 @@ def _of_columns(state: State, run: Run, edge: _Edge, fields: _Fields) -> Stateme
         )
 
     found: set[Statement] = set()
+    former = former_names(state, run).get(edge.target) if edge.target else None
+    if former and former == edge.source and fields[0] == fields[1]:
+        found.add(Statement("columns", producer_of_run(state, run)))
     for column_edge in filter(is_wanted, edges_of_run(state, run, edge.job)):
         if column_edge.evidence != "sql":
             found.add(
