@@ -18,15 +18,15 @@ from headwater.keys.store import Key, hash_of, keys_of
 from headwater.log import EventLog
 from headwater.server._options import ServerOptions
 
-_WRITABLE = ("/api/v1/lineage", "/api/v1/lineage/batch", "/api/v2/findings")
+_WRITABLE = ("/api/v1/lineage", "/api/v1/lineage/batch", "/api/v2/findings", "/api/v2/taints")
 
 
 class Guard:
     """Reject requests without permission, and add security headers to responses.
 
     Without any key, everything is allowed unless the server is exposed. Reading needs the scope
-    `read`, posting events and states of findings `write`, and anything else `admin`; `/healthz`
-    needs no key.
+    `read`, posting events, states of findings and recalls `write`, and anything else `admin`;
+    `/healthz` needs no key.
     """
 
     def __init__(self, app: ASGIApp, options: ServerOptions, log: EventLog) -> None:

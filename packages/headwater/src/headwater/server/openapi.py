@@ -87,8 +87,15 @@ def document(app: FastAPI) -> Json:
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas["Error"] = TypeAdapter(Error).json_schema()
-    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-    whole["security"] = [{"key": []}, {}]
+    components["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer"},
+        "password": {
+            "type": "http",
+            "scheme": "basic",
+            "description": "For browsers: any user name, and a key as the password.",
+        },
+    }
+    whole["security"] = [{"key": []}, {"password": []}, {}]
     return whole
 
 

@@ -139,6 +139,36 @@ def test_platforms_without_a_namespace_are_listed(
     assert "received 'postgres', expected PLATFORM=NAMESPACE" in wrong.stderr
 
 
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ("x", "item 0: received 'x', expected an object"),
+        ({"foo": 1}, "item 0: expected entityUrn, aspectName and aspect"),
+        (("urn:li:dataset:broken", "upstreamLineage", {}), "received the URN 'urn:li:dataset:bro"),
+        (
+            ("urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)", "schemaMetadata", {"fields": "x"}),
+            "schemaMetadata.fields: received 'x', expected a list",
+        ),
+    ],
+)
+def test_unreadable_proposals_of_datahub_are_ignored_with_a_warning(
+    wrong: Any,
+    problem: str,
+    tmp_path: Path,
+    harvest: Callable[..., Answer],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = datahub_export(tmp_path / "export.json")
+    good = json.loads(path.read_text())
+    if isinstance(wrong, tuple):
+        keys = ("entityUrn", "aspectName", "aspect")
+        wrong = dict(zip(keys, (*wrong[:2], {"json": wrong[2]}), strict=True))
+    path.write_text(json.dumps([wrong, *good]))
+    assert harvest("datahub", str(path), "--namespace", f"postgres={_DB}").returncode == 0
+    assert f"ignored 1 of {len(good) + 1} proposals" in caplog.text
+    assert problem in caplog.text
+
+
 def test_openmetadata_export_becomes_lineage(
     tmp_path: Path, harvest: Callable[..., Answer], ask: Callable[..., Any]
 ) -> None:

@@ -7,6 +7,7 @@ with several aspects.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,9 +17,11 @@ from typing import Any
 
 import orjson
 
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, shown
 from headwater.events.column_lineage import objects
 from headwater.unzip import open_unzipped
+
+log = logging.getLogger(__name__)
 
 Aspect = dict[str, Any]
 """An aspect of an entity as JSON."""
@@ -31,6 +34,8 @@ _TOKEN = re.compile(r"\[(?:version|type|key)=[^\]]*\]\.?")
 _ENCODED = {"%2C": ",", "%28": "(", "%29": ")"}
 _EVENTS = "dataProcessInstanceRunEvent"
 _PATCH = "PATCH"
+_LISTS = {"schemaMetadata": "fields", "upstreamLineage": "upstreams", "ownership": "owners"}
+"""The lists in the aspects from which tables, edges and owners come."""
 
 
 @dataclass(slots=True)
@@ -54,15 +59,15 @@ class Entity:
 
 
 def entities_of(path: Path) -> dict[str, Entity]:
-    """Return the entities of a file by URN. Raises ConfigError if it is no export of DataHub."""
+    """Return the entities of a file by URN. Raises ConfigError if it is no export of DataHub.
+
+    Proposals that cannot be read are ignored, with a warning.
+    """
     try:
         with open_unzipped(path) as file:
-            records: Any = orjson.loads(file.read())
-        aspects = [
-            (record, aspect)
-            for record in objects(records if isinstance(records, list) else [records])
-            for aspect in _aspects(record)
-        ]
+            read: Any = orjson.loads(file.read())
+        records = read if isinstance(read, list) else [read]
+        aspects = [(record, aspect) for record in objects(records) for aspect in _aspects(record)]
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     found: dict[str, Entity] = {}
@@ -82,7 +87,33 @@ def entities_of(path: Path) -> dict[str, Entity]:
             f"{path}: found no metadata change proposals, expected a file that `datahub ingest`"
             " wrote with `sink: {type: file}`"
         )
+    problems = [(n, problem) for n, item in enumerate(records) if (problem := _problem(item))]
+    if problems:
+        number, problem = problems[0]
+        log.warning(
+            "%s: ignored %s of %s proposals; the first is item %s: %s",
+            *(path, len(problems), len(records), number, problem),
+        )
     return found
+
+
+def _problem(item: Any) -> str | None:
+    """Return why a proposal, or a part of it, is ignored; None if it can be read."""
+    if not isinstance(item, dict):
+        return f"received {shown(item)}, expected an object"
+    if item.get("changeType") == "DELETE":
+        return None
+    aspects = list(_aspects(item))
+    if not aspects:
+        return "expected entityUrn, aspectName and aspect, or a proposedSnapshot"
+    for urn, name, content, _ in aspects:
+        if urn.startswith("urn:li:dataset:") and dataset_of(urn) is None:
+            return f"received the URN {shown(urn)}, expected a platform, a name and an environment"
+        key = _LISTS.get(name)
+        value = content.get(key, []) if isinstance(content, dict) else content
+        if item.get("changeType") != _PATCH and key and not isinstance(value, list):
+            return f"{name}.{key}: received {shown(value)}, expected a list"
+    return None
 
 
 def _aspects(record: Aspect) -> Iterator[tuple[str, str, Any, int]]:

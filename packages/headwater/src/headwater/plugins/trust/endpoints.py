@@ -58,4 +58,4 @@ def get_doctor(state: Shared) -> Response:
     return answer(doctor_answer(state.live, spool))
 
 
-router.include_router(_queried)
+router.routes += _queried.routes  # include_router would rebuild them
