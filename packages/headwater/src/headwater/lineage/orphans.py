@@ -2,7 +2,7 @@
 
 A pair is scored by its columns, its spelling, its location and the times of its runs. Names that
 only resemble each other need equal columns. Names with different numbers, such as partitions, and
-pairs that users joined or separated are never suggested.
+pairs that users joined or separated are never suggested, nor are a dataset and its sources.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from headwater.datasets.not_run import is_test
 from headwater.datasets.removal import is_gone
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, once_an_event
+from headwater.graph.frontier import upstream_of
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, fields_of
 from headwater.graph.run_edges import derived_dataset
@@ -104,10 +105,15 @@ def likely_partner(state: State, name: DatasetName) -> Pair | None:
         if not state.identity.is_stated(name, partner.name)
         for evidence in (tuple(_evidence(orphan, partner)),)
     ]
-    best = max(pairs, key=lambda pair: (pair.score, pair.read), default=None)
-    if best is None or best.score < MIN_SCORE:
+    likely = [pair for pair in pairs if pair.score >= MIN_SCORE]
+    if likely:  # a dataset from which this one is computed is another one
+        walked = upstream_of(generations, generations.writing(name), name)
+        sources = {source for edges in walked.values() for source in edges.reads}
+        likely = [pair for pair in likely if pair.read not in sources]
+    best = max(likely, key=lambda pair: (pair.score, pair.read), default=None)
+    if best is None:
         return None
-    return best._replace(others=sum(pair.score == best.score for pair in pairs) - 1)
+    return best._replace(others=sum(pair.score == best.score for pair in likely) - 1)
 
 
 @once_an_event

@@ -266,6 +266,17 @@ def test_names_that_may_be_one_dataset_are_suggested(
     assert suggested_aliases_answer(build.state(*late))["items"] == []
 
 
+@pytest.mark.parametrize("between", [(), ("pg|between",)])
+def test_dataset_and_its_source_are_never_suggested(between: tuple[str, ...], build: Any) -> None:
+    load, report = _orphans(build, "pg|mart.orders", "pg|shop.orders", ("abc", "abc"))
+    assert suggested_aliases_answer(build.state(load, report))["items"]
+    source = build.run(
+        "COMPLETE", "s", "extract", "07:00:00", reads=("pg|shop.orders",), writes=between
+    )
+    load["inputs"] = [build.dataset(between[0])] if between else source["inputs"]
+    assert suggested_aliases_answer(build.state(source, load, report))["items"] == []
+
+
 def test_suggestion_ends_when_the_pair_is_joined(
     shop: Live, capsys: pytest.CaptureFixture[str]
 ) -> None:
