@@ -68,9 +68,11 @@ def verified(bundle: Path, key: Path) -> Verified:
         envelope.verify([public], 1)
     except VerificationError:
         signers = ", ".join(key_id[:16] for key_id in envelope.signatures) or "no key"
+        is_same = public.keyid in envelope.signatures
+        cause = "The file was changed" if is_same else "Another key signed it"
         raise HeadwaterError(
             f"{bundle}: the signature is not valid. Signed by {signers}, expected "
-            f"{public.keyid[:16]}, the key of {key}. The file was changed or another key signed it."
+            f"{public.keyid[:16]}, the key of {key}. {cause}."
         ) from None
     if envelope.payload_type != _PAYLOAD:
         raise ConfigError(f"{bundle}: received {envelope.payload_type}, expected {_PAYLOAD}")
