@@ -146,3 +146,28 @@ def test_failed_task_that_is_not_upstream_is_no_reason(build: Any) -> None:
     events = [*_nights(build), *(_on("14", event) for event in night)]
     reasons = _why(at(build.state(*events), "2025-11-14T12:00:00Z"), "report")
     assert "failed" not in {kind for kind, *_ in reasons}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "is_late"),
+    [("files|in", "db|raw", False), ("files|other", "db|raw", True), ("files|in", "db|x", True)],
+)
+def test_renamed_pipeline_is_not_late(
+    source: str, target: str, *, is_late: bool, build: Any
+) -> None:
+    """Another one took over only if it writes the same data from the same sources."""
+
+    def night(day: str, dag: str, reads: str, writes: str) -> list[dict[str, Any]]:
+        task = build.run("COMPLETE", f"l{day}", f"{dag}.load", "00:02:00", kind=TASK,
+                         parent=(f"d{day}", dag), reads=(reads,), writes=(writes,))  # fmt: skip
+        run = build.run("COMPLETE", f"d{day}", dag, "00:05:00", kind=DAG)
+        return [_on(day, task), _on(day, run)]
+
+    events = [event for day in _DAYS for event in night(day, "old", "files|in", "db|raw")]
+    for day in ("14", "15", "16"):
+        events += night(day, "new", source, target)
+    state = at(build.state(*events), "2025-11-16T06:00:00Z")
+    found = {item["subject"] for item in findings_answer(state, kind="late")["items"]}
+    assert ("job:demo:old" in found) is is_late
+    assert lateness_answer(state, "job:demo:old")["isLate"] is is_late
+    assert not any("new" in subject for subject in found)

@@ -3,7 +3,8 @@
 Lateness needs evidence of a schedule: Airflow's schedule of the DAG, nominal times on whole
 minutes, or a rhythm on several days. Manual runs and backfills (Airflow's run type, or the tag
 `ad-hoc` of the run) have no rhythm. A DAG that waits for assets is late only if another job wrote
-one of its inputs since it last started.
+one of its inputs since it last started. A job is not late if other jobs took over all of its
+outputs, as after a DAG was renamed.
 
 The intervals are those between the nominal times of a job's newest runs, or between their starts
 unless each has a nominal time of its own. Runs under one parent run (retries, mapped tasks) are one
@@ -25,6 +26,7 @@ it nor the datasets that it writes have an interval. Nor do streaming runs.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import ceil
@@ -36,6 +38,7 @@ from headwater import deadline
 from headwater.events import JobRef, shown_time
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generation import Generation
+from headwater.graph.levels import Level
 from headwater.graph.lifecycle import removes_data
 from headwater.graph.nodes import Node, name_of, tags_of
 from headwater.health._schedule import (
@@ -47,6 +50,7 @@ from headwater.health._schedule import (
     waits_for_assets,
 )
 from headwater.health.models import LateJob
+from headwater.health.recovery import successors
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import (
@@ -265,11 +269,18 @@ def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) ->
 
 
 def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
-    """Return True unless the job waits for assets and none was written since its last start."""
+    """Return True unless other jobs took over, or it waits for assets and none was written since.
+
+    A job was replaced, for example renamed, if its successors wrote all of its outputs.
+    """
     run = newest_run(state, ref)
-    if run is None or not any(map(waits_for_assets, ancestry_of(state, run))):
+    if run is None:
         return True
     family = [run, *descendants_of(state, run)]
+    if _was_replaced(state, family, rhythm.last):
+        return False
+    if not any(map(waits_for_assets, ancestry_of(state, run))):
+        return True
     inputs = {state.identity.primary(name) for member in family for name in member.inputs}
     own = {member.key.job for member in family}
     return any(
@@ -277,6 +288,18 @@ def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
         for name in inputs
         for record in records_of(state, name)
         for key in deadline.watched(record.writers)
+    )
+
+
+def _was_replaced(state: State, family: Iterable[Run], since: int) -> bool:
+    """Return True if successors wrote all outputs of a run and those below it since its start."""
+    owner, primary = generations_of(state).levels.owner, state.identity.primary
+    writers: dict[DatasetName, set[JobRef]] = defaultdict(set)
+    for run in family:
+        for name in run.outputs:
+            writers[primary(name)].add(owner(run, Level.TASK).key.job)
+    return bool(writers) and all(
+        successors(state, name, tasks, since) for name, tasks in writers.items()
     )
 
 
