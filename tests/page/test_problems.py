@@ -219,6 +219,10 @@ def test_problems_page_has_a_row_per_cause_with_its_error_and_what_it_blocks(
     page.get_by_role("combobox", name="Age", exact=True).select_option("=older")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("archive")
+    page.get_by_role("combobox", name="Age", exact=True).select_option("All")
+    page.get_by_role("combobox", name="Platform", exact=True).select_option("dbt (1)")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("tickets failed in dbt")
 
 
 def test_several_problems_are_acknowledged_and_reopened_at_once(look_at_broken: Look) -> None:

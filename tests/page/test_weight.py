@@ -15,13 +15,16 @@ from .conftest import Lineage
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
-_GRAPH = "/lineage?node=dataset:hive://lake:9083:nyc_taxi.weather_raw"
+_GRAPH = "/lineage?node=yellow_taxi_raw"
 
 
 @pytest.fixture
-def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
-    """Return a function that opens a path in a browser without cached files."""
-    with looking(browser, lineage.url, is_shared=False) as open_:
+def look(browser: Browser, demo: Lineage) -> Iterator[Look]:
+    """Return a function that opens a path in a browser without cached files.
+
+    The server has the events of the demo: those of other tests would add to the responses.
+    """
+    with looking(browser, demo.url, is_shared=False) as open_:
         yield open_
 
 
