@@ -91,6 +91,11 @@ class Generation:
         return [self.queried(name, Span(inf, inf), lambda: self.edges) for name in outputs]
 
     @property
+    def query_copies(self) -> list[Generation]:
+        """Return the copies in `queries`, and those of `current_views`."""
+        return list(dict.fromkeys((*self.current_views, *self.queries.values())))
+
+    @property
     def original(self) -> Generation:
         """Return the generation of which this is a copy; otherwise itself."""
         return self.copy_of or self
@@ -99,6 +104,11 @@ class Generation:
     def slices(self) -> Sequence[Generation]:
         """Return its copies by the sources of its partitions; itself if it was not split."""
         return self.split or (self,)
+
+    @property
+    def writer(self) -> Generation:
+        """Return the generation, or its slice, that wrote what a copy reads when it is queried."""
+        return self if self.is_slice else self.original
 
     @property
     def is_limited(self) -> bool:

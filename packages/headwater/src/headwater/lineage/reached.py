@@ -67,7 +67,7 @@ def _with_queries(generations: Generations, generation: Generation) -> list[Gene
     """Return a generation and its copies at the times of queries of the views that it created."""
     if generation.queried_outputs:
         of_task(generations, generation.job)
-    return [generation, *generation.queries.values()]
+    return [generation, *generation.query_copies]
 
 
 def of_task(
@@ -84,7 +84,7 @@ def of_task(
     found: list[Generation] = []
     while views:  # a view of the task may read another one
         count = len(found)
-        found = [query for g in every for query in (g, *g.queries.values())]
+        found = [query for g in every for query in (g, *g.query_copies)]
         if len(found) == count:
             break
         for generation in found:

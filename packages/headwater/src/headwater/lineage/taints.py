@@ -19,7 +19,7 @@ def taints_in(generations: Generations, target: DatasetName) -> Iterator[tuple[D
     for name in tainted_datasets(generations.state):
         for taint in taints_of(generations.state, name):
             writers = writing_version(generations, name, taint.version)
-            is_own = name == target and not {*writing}.isdisjoint(writers)
+            is_own = name == target and not {g.writer for g in writing}.isdisjoint(writers)
             if is_own or _reaches(_downstream(generations, name, taint, writers), writing, target):
                 yield name, taint
 

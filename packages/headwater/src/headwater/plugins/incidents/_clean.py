@@ -48,7 +48,7 @@ def _is_present(generations: Generations, named: Version) -> bool:
 
     They may be if no run is known to have written the dataset.
     """
-    writing = {*generations.writing(named.name)}
+    writing = {generation.writer for generation in generations.writing(named.name)}
     return not writing or not writing.isdisjoint(named.writers)
 
 

@@ -173,7 +173,7 @@ def writes_to_repeat(
 ) -> Iterator[tuple[Generation, DatasetName]]:
     """Yield the writes of the datasets that contain the bad versions or their data now."""
     for named in versions:
-        present = generations.writing(named.name)
+        present = {generation.writer for generation in generations.writing(named.name)}
         yield from ((writer, named.name) for writer in named.writers if writer in present)
     for node in spread.nodes:
         if node.node.type == "dataset" and node.is_current:

@@ -47,7 +47,7 @@ def readers_of(generations: Generations, version: Version) -> Readers:
     for generation in _reading(generations, name):
         proven = {
             flow.source.original
-            for read in (generation, *generation.queries.values())
+            for read in (generation, *generation.query_copies)
             for flow in generations.flows(read)
             if flow.dataset == name
         }
