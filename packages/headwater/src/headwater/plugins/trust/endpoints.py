@@ -58,4 +58,4 @@ def get_doctor(state: Shared) -> Response:
     return answer(doctor_answer(state.live, spool))
 
 
-router.routes += _queried.routes  # include_router would rebuild them
+router.routes += _queried.routes  # newer FastAPI hides included routers from OpenAPI
