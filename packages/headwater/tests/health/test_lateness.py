@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from headwater.health.states import health_of
+from headwater.lookup import find_node
 from headwater.plugins.trust._lateness import lateness_answer
 from headwater.plugins.trust.queries import findings_answer, freshness_answer
 from headwater.projection import State
@@ -171,3 +173,6 @@ def test_renamed_pipeline_is_not_late(
     assert ("job:demo:old" in found) is is_late
     assert lateness_answer(state, "job:demo:old")["isLate"] is is_late
     assert not any("new" in subject for subject in found)
+    for job in ("old", "old.load"):
+        health = health_of(state, find_node(state, f"job:demo:{job}"))
+        assert health["state"] == ("late" if is_late else "unknown")

@@ -268,6 +268,14 @@ def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) ->
     return rhythm if any(_has_reason(state, ref, rhythm) for ref in jobs) else None
 
 
+def is_replaced(state: State, ref: JobRef) -> bool:
+    """Return True if a job is overdue because other jobs took over all of its outputs."""
+    rhythm, run = _rhythm_of_runs(state, ref), newest_run(state, ref)
+    if rhythm is None or run is None or state.now - rhythm.last <= rhythm.limit:
+        return False
+    return _was_replaced(state, [run, *descendants_of(state, run)], rhythm.last)
+
+
 def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
     """Return True unless other jobs took over, or it waits for assets and none was written since.
 

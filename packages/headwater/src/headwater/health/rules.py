@@ -24,7 +24,13 @@ from headwater.graph.generation import Generation
 from headwater.graph.nodes import Node
 from headwater.health.blocked import Blocker, blockers_of, pipeline_of
 from headwater.health.failing import checked_nodes, failing_run
-from headwater.health.freshness import Rhythm, is_ad_hoc, rhythm_of, rhythm_of_writes
+from headwater.health.freshness import (
+    Rhythm,
+    is_ad_hoc,
+    is_replaced,
+    rhythm_of,
+    rhythm_of_writes,
+)
 from headwater.health.models import HealthState
 from headwater.health.project import removed_model
 from headwater.projection import Run, State, outcome
@@ -153,6 +159,11 @@ def _name_of(blocker: Blocker) -> str:
 def _late(state: State, node: Node) -> Found | None:
     rhythm = lateness_of(state, node)
     if rhythm is None:
+        run = newest_run(state, node.job_ref) if node.type == "job" else None
+        if run is not None and is_replaced(state, pipeline_of(state, run)):
+            return Found(
+                "unknown", "other jobs write its outputs now; last run", began_at(state, run)
+            )
         return None
     due = rhythm.due
     if rhythm.is_late(state.now):
