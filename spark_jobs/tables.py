@@ -156,8 +156,9 @@ def replace_partition(
     Nothing is written if the partition was last written with the same `digest` (of the `contents`
     from which the rows are computed). The commit stores the partition's name and hashes. So after
     a crash before the commit the old rows are unchanged, and after it the next run skips the
-    partition. If partitions may overlap, only the one written last is skipped. Lineage reports that
-    the commit replaced the partitions in `loaded`, or that they were up to date.
+    partition. If partitions may overlap, only the one written last is skipped. If it
+    writes, lineage reports `loaded`: the partitions that the commit replaced, or that were up to
+    date. Otherwise, nothing is reported.
 
     Raises:
         Conflict: another writer changed rows of the partition since the start.

@@ -48,7 +48,7 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             )
             writer = rows.writeTo(spec.staging.table.spark)
             writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
-            loaded = [loaded_from(each.name, *_files(each)) for each in partitions]
+            loaded = [loaded_from(partition.name, *_files(partition)) for partition in partitions]
             report_newest_commit(spark, settings, spec.staging.table, loaded)
             if sifted:
                 write_quarantine(spark, settings, spec.quarantine, spec.staging.table, sifted)

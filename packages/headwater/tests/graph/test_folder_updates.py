@@ -177,8 +177,8 @@ def test_earlier_start_of_a_write_adds_a_file_to_what_a_reader_read(build: Any) 
         build.run("COMPLETE", "w2", "writer", "05:00:00", **write),
         build.run("START", "w2", "writer", "02:00:00", **write),
     )
-    above = {item["id"] for item in impact_answer(state, "dataset:db:x")["affected"]}
-    assert "dataset:db:y" in above
+    affected = {item["id"] for item in impact_answer(state, "dataset:db:x")["affected"]}
+    assert "dataset:db:y" in affected
 
 
 def test_table_of_two_places_that_becomes_a_dataset_connects_these(build: Any) -> None:

@@ -84,9 +84,7 @@ def _is_refused(state: State, node: str) -> bool:
 
 
 @pytest.mark.parametrize("is_written", [True, False])
-def test_corrected_month_clears_a_recall_of_its_file_although_others_were_loaded_with_it(
-    *, is_written: bool, build: Any
-) -> None:
+def test_corrected_month_clears_recall_of_its_file(*, is_written: bool, build: Any) -> None:
     """Also if the file has no writer, so that only the runs that read the version are known."""
     before = [*_load(build, 0, ("may", "june")), _train(build, 0)]
     corrected = _load(build, 1, ("may",))

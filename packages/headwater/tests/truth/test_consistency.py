@@ -638,10 +638,10 @@ def test_gate_refuses_exactly_what_contains_a_recalled_version(
 
 @settings(max_examples=60)
 @given(runs=RUNS, read=st.sampled_from(_NAMES))
-def test_gate_refuses_what_comes_from_a_recalled_version_that_no_run_wrote(
+def test_gate_fails_downstream_of_recalled_version_without_writer(
     runs: list[dict[str, Any]], read: str, build: Any
 ) -> None:
-    """Recall what a source was when it was read; its provenance says who got data of it."""
+    """The gate fails for every dataset whose provenance contains a read of the version."""
     runs = [{**run, "writes": [n for n in run["writes"] if not _overlap(n, read)]} for run in runs]
     kinds = ("plain", "columns", "keeps rows", "part", "commits part", "commits parts by source")
     others = {"kind": "parts by source"}

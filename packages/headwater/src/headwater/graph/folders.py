@@ -65,7 +65,7 @@ class FirstWrites:
         return Edges(edges.reads - later, edges.writes)
 
     def update(self, placed: Iterable[DatasetName], runs: Iterable[RunKey]) -> set[DatasetName]:
-        """Return the datasets whose derivations may have changed; see `State.placed`."""
+        """Clear outdated times; return the datasets whose derivations may have changed."""
         state = self._state
         found = related(state, placed)
         for name in datasets_of(state, placed):
@@ -77,7 +77,7 @@ class FirstWrites:
         return found
 
     def _first_written(self, run: Run) -> Iterator[DatasetName]:
-        """Yield the files whose first write is another one after an event of a run."""
+        """Yield the files whose first write changed with the event of a run."""
         for file in {*map(self._state.identity.primary, run.outputs)} & self._found.keys():
             before = self._found[file]
             own = start_of(run) or 0, run.key

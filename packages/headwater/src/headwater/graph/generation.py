@@ -107,7 +107,7 @@ class Generation:
 
     @property
     def writer(self) -> Generation:
-        """Return the generation, or its slice, that wrote what a copy reads when it is queried."""
+        """Return the generation that a copy for queries of views was made from; or the slice."""
         return self if self.is_slice else self.original
 
     @property

@@ -62,7 +62,7 @@ def split(state: State, generation: Generation, task_runs: Sequence[TaskRun], ke
 def of_partitions_read(
     writers: list[Generation], name: DatasetName, reader: Generation
 ) -> list[Generation]:
-    """Leave out the slices of a dataset that a reader did not use, where it is known."""
+    """Return the writers without the slices whose partitions a reader is known not to use."""
     read = reader.partitions_read.get(name)
     if read is None:
         return writers
@@ -130,7 +130,7 @@ def _slice(
 
 
 def _rest(generation: Generation, slices: Sequence[Generation]) -> Generation | None:
-    """Return the copy with all other outputs, and the inputs that feed nothing; None without."""
+    """Return a copy with the remaining outputs and inputs; None if there are neither."""
     edges = generation.edges
     writes = edges.writes.difference(*(sliced.edges.writes for sliced in slices))
     reads = edges.reads.difference(*(sliced.edges.reads for sliced in slices))

@@ -122,8 +122,9 @@ class Times:
     def replaces(self, generation: Generation, name: DatasetName) -> bool:
         """Return True if a generation wrote a dataset before it read it, and kept no older rows.
 
-        Then it read its own rows only. One early write is enough, because it replaced all rows. A
-        run counts that reads and writes the dataset only if its SQL text writes it first.
+        Such a generation reads only its own rows. One early write is enough, because it replaced
+        all rows. If a run both reads and writes the dataset, return False unless its SQL text
+        writes it first.
         """
         if not generation.is_complete or name in generation.partial | generation.kept:
             return False
@@ -234,7 +235,7 @@ class Times:
         Of one that created a view, a copy reads the inputs of the view at the time of the reading.
         """
         ends = {g: self.of_writes(g, name).end or inf for g in writers}  # a declaration has no end
-        if reading.start < inf:  # otherwise, a removal after the last write leaves its lineage
+        if reading.start < inf:  # otherwise, later removals are ignored
             since = emptied_before(self._state, name, reading.start)
         else:
             since = emptied_by(self._state, name, max(ends.values(), default=-inf))

@@ -247,8 +247,8 @@ def _ran_at(
     """Return the start of the newest run of some jobs, in microseconds; 0 without any.
 
     Failed runs do not count, nor does an open run of the failed job: it may fail again. A job
-    whose newest run was lost counts as not run, because its outputs may be of that run. `part` is
-    the failed run: runs of its job under the same parent do not count either.
+    whose newest run is stale counts as not run, because that run may have written its outputs.
+    `part` is the failed run: runs of its job under the same parent do not count either.
     """
     known, newest = generations_of(state), 0
     above = parent_of(state, part) if part else None

@@ -269,7 +269,7 @@ def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) ->
 
 
 def is_replaced(state: State, ref: JobRef) -> bool:
-    """Return True if a job is overdue because other jobs took over all of its outputs."""
+    """Return True if a job is overdue, and others took over all outputs since its last start."""
     rhythm, run = _rhythm_of_runs(state, ref), newest_run(state, ref)
     if rhythm is None or run is None or state.now - rhythm.last <= rhythm.limit:
         return False

@@ -106,7 +106,7 @@ def likely_partner(state: State, name: DatasetName) -> Pair | None:
         for evidence in (tuple(_evidence(orphan, partner)),)
     ]
     likely = [pair for pair in pairs if pair.score >= MIN_SCORE]
-    if likely:  # a dataset from which this one is computed is another one
+    if likely:  # a source of the dataset cannot be the same dataset
         walked = upstream_of(generations, generations.writing(name), name)
         sources = {source for edges in walked.values() for source in edges.reads}
         likely = [pair for pair in likely if pair.read not in sources]

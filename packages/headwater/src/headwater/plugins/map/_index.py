@@ -63,9 +63,9 @@ class MapIndex:
         self._edges: dict[JobRef, list[tuple[Path, str, str]]] = {}
         """The edges that each job adds: the group with both ends, and the keys of the two ends."""
         self._due: dict[Node, int] = {}
-        """When the next run or write of a node is due, in microseconds."""
+        """The time at which the next run or write of a node is due, in microseconds."""
         self._next: list[tuple[int, Node]] = []
-        """The same as a heap; entries that differ from `_due` are outdated."""
+        """The due times as a heap; entries that differ from `_due` are outdated."""
         self._overdue: set[Node] = set()
         """The nodes that were due before the time of the last query."""
         self._waiting: dict[Node, None] = {}

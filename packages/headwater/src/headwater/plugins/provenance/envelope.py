@@ -69,7 +69,7 @@ def verified(bundle: Path, key: Path) -> Verified:
     except VerificationError:
         signers = ", ".join(key_id[:16] for key_id in envelope.signatures) or "no key"
         is_same = public.keyid in envelope.signatures
-        cause = "The file was changed" if is_same else "Another key signed it"
+        cause = "The file was changed" if is_same else "The file is not signed with this key"
         raise HeadwaterError(
             f"{bundle}: the signature is not valid. Signed by {signers}, expected "
             f"{public.keyid[:16]}, the key of {key}. {cause}."

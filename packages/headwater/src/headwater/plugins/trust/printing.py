@@ -153,8 +153,7 @@ def print_doctor(answer: models.DoctorAnswer) -> None:
             line.append(f"  last event {moment_of(at)}, {age}", "not bold")
         console.print(line.append(f"  {counted(producer['runs'], 'run')}", "not bold"))
     if warnings := answer["eventsWithWarnings"]:
-        shown = counted(warnings, "newest event")
-        console.print(f"Warnings about {shown}: GET /api/v2/events/warnings")
+        console.print(f"Newest events with warnings: {warnings:,} (GET /api/v2/events/warnings)")
     for item in answer["unreadSql"]:
         line = Text("SQL not read: ", "yellow").append(item["job"], "bold")
         line.append(f"  {counted(item['texts'], 'text')} of {item['producer']}: {item['reason']}")
