@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import cache
 from typing import Literal
 
 from headwater.events import ONLY_IN_TEXT, Evidence, shown_time
@@ -11,33 +11,33 @@ from headwater.graph.effective import EffectiveGraph
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
-from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName
 from headwater.lineage.columns import combined
 from headwater.lineage.models import Seen
 from headwater.lineage.staleness import may_be_replaced, missed_runs
 from headwater.lineage.statements import (
-    COARSE,
     DECLARED,
     Statements,
     combined_statements,
     statements_by_run,
     statements_of,
 )
-from headwater.projection import Run, State
+from headwater.lineage.uses import COARSE, RunUses, UsesOfRuns, uses_of_runs
+from headwater.projection import State
 from headwater.projection.derived import descendants_of
-from headwater.projection.state import RunKey, Use
+from headwater.projection.state import Use
 from headwater.query.parameters import Grade
 
 _MOST_OUTPUTS = 20
 
 
 class EdgeEvidence:
-    """The evidence of the edges of one graph, computed once per run."""
+    """The evidence of the edges of one graph."""
 
     def __init__(self, state: State, graph: LevelGraph) -> None:
         self._state, self._graph = state, graph
-        self._texts: dict[RunKey, SqlLineage | None] = {}
+        self._uses: dict[Node, UsesOfRuns | None] = {}
+        self.differs_by_output = cache(self._differs_by_output)
 
     def between(self, node: Node, other: Node) -> Evidence:
         """Return the evidence of the edge between a job and a dataset, in either order.
@@ -45,49 +45,46 @@ class EdgeEvidence:
         An edge without a known run, such as one that a job declares, is reported.
         """
         job, dataset = (node, other) if node.type == "job" else (other, node)
-        run = self._graph.runs.get(job.job_ref) if job.type == "job" else None
-        if run is None or dataset.type == "job":
+        runs = self._runs(job)
+        if runs is None or dataset.type == "job":
             return "reported"
         name = dataset.dataset_name
-        members = (run, *descendants_of(self._state, run))
-        uses = (use for member in members for use in self._uses(member, name))
-        evidences = {self._of_use(*use, name) for use in uses}
+        evidences = {
+            _evidence_of_use(uses, use, name)
+            for uses in runs.with_name(name)
+            for use in (*uses.reads.get(name, ()), *uses.writes.get(name, ()))
+        }
         return combined(evidences) if evidences else "reported"
 
     def statements(self, node: Node, other: Node, *, is_read: bool) -> Statements:
         """Return the statements about the edge of a job and a dataset in the run of the edge."""
         job, dataset = (node, other) if node.type == "job" else (other, node)
-        run = self._graph.runs.get(job.job_ref) if job.type == "job" else None
-        if run is None or dataset.type == "job":
+        runs = self._runs(job)
+        if runs is None or dataset.type == "job":
             return Statements(frozenset({DECLARED}))
-        source, target = (dataset.dataset_name, None) if is_read else (None, dataset.dataset_name)
-        members = (run, *descendants_of(self._state, run))
-        found = combined_statements(
-            statements_of(self._state, member, source, target) for member in members
-        )
+        edge = (dataset.dataset_name, None) if is_read else (None, dataset.dataset_name)
+        found = combined_statements(statements_of(uses, *edge) for uses in runs.of(*edge))
         return found if found.found else Statements(frozenset({DECLARED}))
 
-    def differs_by_output(self, node: Node) -> bool:
+    def _differs_by_output(self, node: Node) -> bool:
         """Return True if the sources of some outputs of a job are marked as unknown."""
         run = self._graph.runs.get(node.job_ref) if node.type == "job" else None
         members = (run, *descendants_of(self._state, run)) if run else ()
         return any(use.dataset_facets.get(COARSE) for m in members for use in m.outputs.values())
 
-    def _uses(self, run: Run, name: DatasetName) -> Iterator[tuple[Run, Use]]:
-        primary = self._state.identity.primary
-        for uses in (run.inputs, run.outputs):
-            yield from ((run, use) for spelled, use in uses.items() if primary(spelled) == name)
+    def _runs(self, job: Node) -> UsesOfRuns | None:
+        """Return the uses of the run of a job in the graph, and of the runs below it."""
+        if job not in self._uses:
+            run = self._graph.runs.get(job.job_ref) if job.type == "job" else None
+            members = (run, *descendants_of(self._state, run)) if run else ()
+            self._uses[job] = uses_of_runs(self._state, run.key, members) if run else None
+        return self._uses[job]
 
-    def _of_use(self, run: Run, use: Use, name: DatasetName) -> Evidence:
-        if use.facets.get(ONLY_IN_TEXT):
-            return "sql"
-        if run.key not in self._texts:
-            self._texts[run.key] = sql_lineage(self._state, run)
-        text = self._texts[run.key]
-        is_stated = text is not None and (
-            name in text.sources or any(name in sources for sources in text.sources.values())
-        )
-        return "verified" if is_stated else "reported"
+
+def _evidence_of_use(uses: RunUses, use: Use, name: DatasetName) -> Evidence:
+    if use.facets.get(ONLY_IN_TEXT):
+        return "sql"
+    return "verified" if uses.in_text.names(name) else "reported"
 
 
 def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, end: Node) -> Grade:

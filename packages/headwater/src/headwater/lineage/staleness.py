@@ -55,6 +55,8 @@ def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[t
     """
     key = "uncertain overwrites", name
     if key not in generations.state.derived:
+        identity = generations.state.identity
+        aliases = [alias for alias in identity.names(name) if identity.primary(alias) == name]
         found = [
             (start_of(run) or 0, generation.job)
             for ref in generations.writers(name)
@@ -64,9 +66,9 @@ def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[t
             if generation.is_complete and name not in generation.edges.reads
             for run in generation.runs
             if any(
-                generations.state.identity.primary(spelled) == name
-                and _overwrites_unknown_rows(use.dataset_facets, use.facets)
-                for spelled, use in run.outputs.items()
+                _overwrites_unknown_rows(use.dataset_facets, use.facets)
+                for use in map(run.outputs.get, aliases)
+                if use is not None
             )
         ]
         generations.state.derived[key] = found

@@ -19,13 +19,13 @@ from headwater.graph.nodes import Node, name_of, node_id, node_ref
 from headwater.graph.run_edges import Edges, derived_dataset
 from headwater.identity import DatasetName
 from headwater.lineage.models import EdgeStatement
+from headwater.lineage.producers import producer_of_run
 from headwater.lineage.staleness import may_be_replaced
 from headwater.lineage.statements import (
     DECLARED,
     Statement,
     Statements,
     combined_statements,
-    producer_of_run,
     statements_by_run,
 )
 from headwater.lookup import find_node

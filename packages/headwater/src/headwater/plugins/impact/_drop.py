@@ -44,7 +44,7 @@ from headwater.lineage.hidden_uses import (
     views_with_star,
 )
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
-from headwater.lineage.statements import producer_of_columns
+from headwater.lineage.producers import producer_of_columns
 from headwater.plugins.impact._dbt_config import (
     jobs_with_option,
     jobs_without_options,
