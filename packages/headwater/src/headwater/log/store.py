@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from headwater.settings import Settings  # slow to import
 
 _PAGE = 1_000
-_PRUNED = "pruned_until"
-_IS_PRUNED = schema.meta.c.key == _PRUNED
-_HORIZON = "horizon"
-_IS_HORIZON = schema.meta.c.key == _HORIZON
+_PRUNED, _HORIZON = "pruned_until", "horizon"  # keys of the table `meta`
 _PORTION = 1_000_000  # characters of bodies
 SIZE = sa.func.length(schema.events.c.body).label("size")
 _LAST_SEQ = sa.select(sa.func.max(schema.events.c.seq))  # built once, as every append uses it
@@ -251,25 +248,21 @@ class EventLog(Database):
 
     def horizon(self) -> tuple[int, int] | None:
         """Return the time before which sources were deleted, and when; None if none were."""
-        stored = self.value(sa.select(schema.meta.c.value).where(_IS_HORIZON))
+        stored = self.value(_meta(_HORIZON))
         return (int(stored.split()[0]), int(stored.split()[1])) if stored else None
 
     def set_horizon(self, connection: sa.Connection, cutoff: int) -> None:
         """Store, in the caller's transaction, that sources before a time were deleted now."""
-        value = f"{cutoff} {time.time_ns() // 1_000}"
-        connection.execute(sa.delete(schema.meta).where(_IS_HORIZON))
-        connection.execute(sa.insert(schema.meta).values(key=_HORIZON, value=value))
+        _set_meta(connection, _HORIZON, f"{cutoff} {time.time_ns() // 1_000}")
 
     def pruned_until(self) -> int:
         """Return the time (microseconds) before which events were deleted; 0 if none were."""
-        return int(self.value(sa.select(schema.meta.c.value).where(_IS_PRUNED)) or 0)
+        return int(self.value(_meta(_PRUNED)) or 0)
 
     def set_pruned_until(self, connection: sa.Connection, time: int) -> None:
         """Store the time before which events are deleted, in the caller's transaction."""
-        stored = connection.execute(sa.select(schema.meta.c.value).where(_IS_PRUNED)).scalar()
-        value = str(max(time, int(stored or 0)))
-        connection.execute(sa.delete(schema.meta).where(_IS_PRUNED))
-        connection.execute(sa.insert(schema.meta).values(key=_PRUNED, value=value))
+        stored = connection.execute(_meta(_PRUNED)).scalar()
+        _set_meta(connection, _PRUNED, str(max(time, int(stored or 0))))
 
     def _save_offsets(self, connection: sa.Connection, offsets: Sequence[Offset]) -> None:
         table = schema.offsets
@@ -277,6 +270,15 @@ class EventLog(Database):
             connection.execute(sa.delete(table).where(table.c.path == offset.path))
             row = {c.name: getattr(offset, c.name) for c in table.columns}
             connection.execute(sa.insert(table).values(row))
+
+
+def _meta(key: str) -> sa.Select[Any]:
+    return sa.select(schema.meta.c.value).where(schema.meta.c.key == key)
+
+
+def _set_meta(connection: sa.Connection, key: str, value: str) -> None:
+    connection.execute(sa.delete(schema.meta).where(schema.meta.c.key == key))
+    connection.execute(sa.insert(schema.meta).values(key=key, value=value))
 
 
 def _row(entry: Entry, now: int) -> dict[str, object]:

@@ -172,24 +172,22 @@ class Live:
     @contextmanager
     def reading(self, moment: Moment | None = None) -> Iterator[State]:
         """Return the state, now or at a moment; it does not change while it is read."""
-        lost_after = int(self._lost_after * 1e6)
         if moment is None:
             with self._present.reading() as state:
-                state.now = int(self._clock() * 1e6)
-                state.stale_before = state.now - lost_after
-                state.horizon = self._horizon
-                yield state
+                yield self._at(state, int(self._clock() * 1e6))
             return
         self._require_kept(moment)
         newest = self._seq
         # Building a state of the past does not block the current one.
         with deadline.acquired(self._past_lock):
-            state = self._past.at(moment, newest)
             times = [time for time in (moment.as_of, moment.known_at) if time is not None]
-            state.now = min(times)
-            state.stale_before = state.now - lost_after
-            state.horizon = self._horizon
-            yield state
+            yield self._at(self._past.at(moment, newest), min(times))
+
+    def _at(self, state: State, now: int) -> State:
+        state.now = now
+        state.stale_before = now - int(self._lost_after * 1e6)
+        state.horizon = self._horizon
+        return state
 
     def _require_kept(self, moment: Moment) -> None:
         """Raise ConfigError for a moment before which events were deleted."""
