@@ -5,7 +5,7 @@ from __future__ import annotations
 from headwater.events.facets import EXPOSURE, JobType, Sql, Tags
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.nodes import Node, facets_of, kind_of, owners_of, platform_of
-from headwater.graph.run_edges import derived_dataset
+from headwater.graph.placeholders import is_job
 from headwater.projection import State
 from headwater.query.filters import NO_VALUE, Values
 
@@ -73,7 +73,7 @@ def job_owners(state: State, node: Node) -> list[str]:
     if node.type == "job":
         return []
     known, name = generations_of(state), node.dataset_name
-    named = (ref for ref in known.writers(name) if derived_dataset(ref) is None)
+    named = (ref for ref in known.writers(name) if is_job(ref))
     owners = {ref: found for ref in named if (found := owners_of(state, Node.of_job(ref)))}
     writing = {generation.job for generation in known.writing(name)} if owners else set()
     return sorted({owner for ref in owners if ref in writing for owner in owners[ref]})

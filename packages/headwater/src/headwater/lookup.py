@@ -13,7 +13,7 @@ from headwater.events.job_names import without_build
 from headwater.graph.current import graph_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id
-from headwater.graph.run_edges import only_datasets
+from headwater.graph.placeholders import only_datasets
 from headwater.identity import canonical_name
 from headwater.projection import State
 from headwater.query.models import NodeType

@@ -60,7 +60,7 @@ _OTHER = st.fixed_dictionaries(
         "change": _CHANGES,
     }
 )
-_EVENTS = st.lists(st.one_of(_RUN, _RUN, _OTHER), min_size=1, max_size=12)
+EVENTS = st.lists(st.one_of(_RUN, _RUN, _OTHER), min_size=1, max_size=12)
 _READ = st.lists(st.booleans(), min_size=12, max_size=12)
 
 
@@ -95,7 +95,7 @@ def _run(about: dict[str, Any], build: Any) -> dict[str, Any]:
     return body
 
 
-def _event(about: dict[str, Any], number: int, build: Any) -> Logged:
+def event_of(about: dict[str, Any], number: int, build: Any) -> Logged:
     if about["kind"] == "run":
         return entry_of(orjson.dumps(_run(about, build))).event
     if about["kind"] == "rule":
@@ -124,13 +124,13 @@ def _impacts(state: State) -> dict[str, Any]:
 
 
 @settings(max_examples=100)
-@given(abouts=_EVENTS, is_read=_READ)
+@given(abouts=EVENTS, is_read=_READ)
 def test_edges_of_folders_follow_every_event(
     abouts: list[dict[str, Any]], is_read: list[bool], build: Any
 ) -> None:
     state, events = State(), list[Logged]()
     for number, about in enumerate(abouts):
-        events.append(_event(about, number, build))
+        events.append(event_of(about, number, build))
         apply(state, events[-1])
         if is_read[number] or number == len(abouts) - 1:
             fresh = project(events)
@@ -139,13 +139,13 @@ def test_edges_of_folders_follow_every_event(
 
 
 @settings(max_examples=100)
-@given(abouts=_EVENTS, is_read=_READ)
+@given(abouts=EVENTS, is_read=_READ)
 def test_states_of_folders_and_files_follow_every_event(
     abouts: list[dict[str, Any]], is_read: list[bool], build: Any
 ) -> None:
     state, events, now = State(), list[Logged](), 1_763_683_300_000_000
     for number, about in enumerate(abouts):
-        events.append(_event(about, number, build))
+        events.append(event_of(about, number, build))
         apply(state, events[-1])
         is_last = number == len(abouts) - 1
         _check(_at(state, now), _at(project(events), now), is_read=is_read[number] or is_last)

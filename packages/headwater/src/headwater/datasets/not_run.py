@@ -15,7 +15,7 @@ from headwater.events.assertions import Assertion
 from headwater.events.facets import ErrorMessage, JobType
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
-from headwater.graph.run_edges import only_datasets
+from headwater.graph.placeholders import only_datasets
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import ancestry_of, descendants_of

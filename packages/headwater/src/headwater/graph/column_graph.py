@@ -37,7 +37,8 @@ from headwater.graph.generation import Generation, latest
 from headwater.graph.generations import Generations
 from headwater.graph.lifecycle import emptied_before, former_names
 from headwater.graph.nodes import Node, fields_of
-from headwater.graph.run_edges import derived_dataset, run_edges
+from headwater.graph.placeholders import derived_dataset
+from headwater.graph.run_edges import run_edges
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of

@@ -25,7 +25,8 @@ from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
-from headwater.graph.run_edges import Edges, derived_dataset, handoff_job, merged, side_by_side
+from headwater.graph.placeholders import handoff_job, is_job
+from headwater.graph.run_edges import Edges, merged, side_by_side
 from headwater.graph.task_edges import Part, edges_below, edges_not_below, task_edges
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
@@ -51,7 +52,6 @@ class LevelGraph:
     writers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
     runs: dict[JobRef, Run] = field(default_factory=dict)
     """The newest run of each job that its edges come from; a completed one if there is any."""
-    _handoffs_to_datasets: list[tuple[DatasetName, Node]] = field(default_factory=list)
     _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
 
     @classmethod
@@ -67,17 +67,18 @@ class LevelGraph:
         """
         graph = cls()
         parts: dict[JobRef, list[Edges]] = defaultdict(list)
+        derivations: list[Edges] = []
         for owner, edges in _rolled_up(generations, level, selected):
             ref = owner.key.job if isinstance(owner, Run) else owner
-            if derived_dataset(ref) is None:
+            if is_job(ref):
                 parts[ref].append(edges)
             else:
-                graph._derive(edges)
+                derivations.append(edges)
             if isinstance(owner, Run):
                 graph._note_run(generations.state, owner)
         for ref, edges_of_runs in parts.items():
             graph._add(ref, merged(Edges(), side_by_side(edges_of_runs)))
-        graph._link()
+        graph._link(derivations)
         return graph
 
     def has_job(self, ref: JobRef) -> bool:
@@ -127,13 +128,15 @@ class LevelGraph:
         self._links["up"].setdefault(below, set()).add(above)
         self._links["down"].setdefault(above, set()).add(below)
 
-    def _link(self) -> None:
-        """Replace each handoff with links from its job to jobs or to derived datasets."""
-        for name, end in self._handoffs_to_datasets:
-            for ref in self.writers_of(name):
-                self._connect(Node.of_job(ref), end)
-        handoffs = [name for name in (*self.readers, *self.writers) if handoff_job(name)]
-        for name in handoffs:
+    def _link(self, derivations: list[Edges]) -> None:
+        """Replace derivations and handoffs with links between the datasets and jobs of both."""
+        for edges in derivations:
+            for name, end in product(edges.reads, map(Node.of_dataset, edges.writes)):
+                is_handoff = handoff_job(name) is not None
+                jobs = map(Node.of_job, self.writers_of(name))
+                for start in jobs if is_handoff else [Node.of_dataset(name)]:
+                    self._connect(start, end)
+        for name in [name for name in (*self.readers, *self.writers) if handoff_job(name)]:
             readers, writers = self.readers.pop(name, set()), self.writers.pop(name, set())
             for ref in readers:
                 self.jobs[ref].reads.discard(name)
@@ -141,15 +144,6 @@ class LevelGraph:
                 self.jobs[ref].writes.discard(name)
             for above, below in product(writers, readers - writers):
                 self._connect(Node.of_job(above), Node.of_job(below))
-
-    def _derive(self, edges: Edges) -> None:
-        """Link the source datasets of a derivation to its dataset; `_link` adds source jobs."""
-        for end in map(Node.of_dataset, edges.writes):
-            for name in edges.reads:
-                if handoff_job(name):
-                    self._handoffs_to_datasets.append((name, end))
-                else:
-                    self._connect(Node.of_dataset(name), end)
 
     def _add(self, ref: JobRef, edges: Edges) -> None:
         self.jobs[ref] = edges

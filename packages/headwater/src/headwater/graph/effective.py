@@ -18,7 +18,8 @@ from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
-from headwater.graph.run_edges import Edges, derived_dataset
+from headwater.graph.placeholders import derived_dataset
+from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 
 
@@ -30,24 +31,24 @@ class LazyGraph(ABC):
 
     def edges_of(self, ref: JobRef) -> Edges:
         """Return the edges of a job."""
-        return self._part(ref).edges_of(ref)
+        return self.part_of(ref).edges_of(ref)
 
     def readers_of(self, name: DatasetName) -> set[JobRef]:
         """Return the jobs that read a dataset."""
         tasks = self._generations.readers(name)
-        return {ref for task in tasks for ref in self._part(task).readers_of(name)}
+        return {ref for task in tasks for ref in self.part_of(task).readers_of(name)}
 
     def writers_of(self, name: DatasetName) -> set[JobRef]:
         """Return the jobs that write a dataset."""
         tasks = self._generations.writers(name)
-        return {ref for task in tasks for ref in self._part(task).writers_of(name)}
+        return {ref for task in tasks for ref in self.part_of(task).writers_of(name)}
 
     @abstractmethod
     def linked(self, node: Node, way: str) -> set[Node]:
         """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
 
     @abstractmethod
-    def _part(self, ref: JobRef) -> LevelGraph:
+    def part_of(self, ref: JobRef) -> LevelGraph:
         """Return the part of the graph with the edges of a job."""
 
 
@@ -61,16 +62,12 @@ class EffectiveGraph(LazyGraph):
 
     def has_job(self, ref: JobRef) -> bool:
         """Return True if a job has edges."""
-        return self._part(ref).has_job(ref)
-
-    def part_of(self, ref: JobRef) -> LevelGraph:
-        """Return the part of the graph with the edges of a job."""
-        return self._part(ref)
+        return self.part_of(ref).has_job(ref)
 
     def linked(self, node: Node, way: str) -> set[Node]:
         """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
         near = [node.job_ref] if node.type == "job" else self._derivations(node.dataset_name)
-        return {other for ref in near for other in self._part(ref).linked(node, way)}
+        return {other for ref in near for other in self.part_of(ref).linked(node, way)}
 
     def _derivations(self, name: DatasetName) -> Iterator[JobRef]:
         """Yield the derivations that write or read a dataset."""
@@ -78,7 +75,8 @@ class EffectiveGraph(LazyGraph):
         users = (*generations.writers(name), *generations.readers(name))
         yield from filter(derived_dataset, users)
 
-    def _part(self, ref: JobRef) -> LevelGraph:
+    def part_of(self, ref: JobRef) -> LevelGraph:
+        """Return the part of the graph with the edges of a job."""
         family = self._generations.families.of(ref)
         part = self._parts.get(family)
         if part is None:
@@ -142,14 +140,16 @@ class Latest(LazyGraph):
         found = Edges()
         if ref in self._generations.state.jobs:
             for owner in self._generations.owners(ref) or (ref,):
-                found.add(self._part(owner).edges_of(ref))
+                found.add(self.part_of(owner).edges_of(ref))
         return found
 
     def linked(self, node: Node, way: str) -> set[Node]:
         """Return an empty set: Marquez has no direct links."""
         return set()
 
-    def _part(self, ref: JobRef) -> LevelGraph:
+    def part_of(self, ref: JobRef) -> LevelGraph:
+        """Return the edges of a job."""
+
         def build(_: list[Generation]) -> LevelGraph:
             return LevelGraph.build(self._generations, None, self._generations.effective(ref))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from headwater.events import JobRef, parse_derivation
-from headwater.graph.run_edges import derivation, derived_dataset
+from headwater.graph.placeholders import derivation, derived_dataset
 from headwater.projection import State
 from headwater.projection.facet_books import parsed
 

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 
 from headwater.events import JobRef, parse_derivation
 from headwater.graph.generation import Generation, declared_generation, renaming_generation
-from headwater.graph.run_edges import Edges, derivation, derived_dataset, sources_of_entry
+from headwater.graph.placeholders import derivation, derived_dataset
+from headwater.graph.run_edges import Edges, sources_of_entry
 from headwater.identity import DatasetName, folders_above, is_location
 from headwater.projection import Run, RunKey, State, start_of
 from headwater.projection.derived import records_of

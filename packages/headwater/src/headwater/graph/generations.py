@@ -39,13 +39,11 @@ from headwater.graph.generation import (
 )
 from headwater.graph.kept_rows import Parts, kept_rows
 from headwater.graph.levels import Level, Levels
+from headwater.graph.placeholders import derivation, derived_dataset, handoff_job
 from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
     Edges,
     declared_edges,
-    derivation,
-    derived_dataset,
-    handoff_job,
     run_edges,
     side_by_side,
     states_lineage_of_other_jobs,

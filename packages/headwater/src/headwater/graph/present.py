@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.generation import Flow, Generation, History
-from headwater.graph.run_edges import derived_dataset
+from headwater.graph.placeholders import is_job
 from headwater.identity import DatasetName
 from headwater.projection import State
 
@@ -131,7 +131,7 @@ class Present:
 
     def of(self, ref: JobRef) -> Sequence[Generation]:
         """Return the present generations of a task; empty for an unknown task."""
-        if ref in self._generations.state.jobs or derived_dataset(ref):
+        if ref in self._generations.state.jobs or not is_job(ref):
             self._add([ref])
         return self._of.get(ref, ())
 

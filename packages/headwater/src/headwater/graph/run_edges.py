@@ -5,10 +5,8 @@ explicit lineage facet states the sources of each output. Without one, each of s
 column lineage depends on the inputs that its columns name, and on those that no column of any
 output names. Otherwise every output depends on every input.
 
-Explicit lineage also connects jobs that share no dataset, and datasets that no job connects. Two
-placeholders make these ordinary edges: a handoff stands for the missing dataset between two jobs,
-and a derivation stands for the missing job that derives a dataset, such as a view, from others.
-LevelGraph turns both into direct links.
+Explicit lineage also connects jobs that share no dataset, and datasets that no job connects; see
+headwater.graph.placeholders.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from dataclasses import dataclass, field
 from headwater.events import Entry, JobRef, parse_entries, source_datasets
 from headwater.events.facets import DbtExposures
 from headwater.graph.lifecycle import former_names, removes_data
+from headwater.graph.placeholders import handoff
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Job, Run, State
@@ -190,42 +189,11 @@ def _replaces(declared: Declared, name: DatasetName, facets: FacetBook) -> bool:
     return schema in schemas and stamp is not None and stamp < declared.stamp
 
 
-def handoff(job: JobRef) -> DatasetName:
-    """Return the placeholder for data that a job passes on without a dataset."""
-    return DatasetName("", "\0".join(job))
-
-
 def _hand_off(edges: Edges, job: JobRef) -> None:
     """Add the handoff of a job. No facet states its sources, so it comes from all inputs."""
     edges.writes.add(handoff(job))
     if not edges.is_cross_product:
         edges.stated_sources = {**(edges.stated_sources or {}), handoff(job): set(edges.reads)}
-
-
-def handoff_job(name: DatasetName) -> JobRef | None:
-    """Return the job that a handoff comes from; None for a real dataset."""
-    if name.namespace:
-        return None
-    namespace, _, job = name.name.partition("\0")
-    return JobRef(namespace, job)
-
-
-def only_datasets(names: Iterable[DatasetName]) -> set[DatasetName]:
-    """Return the names without handoffs."""
-    return {name for name in names if name.namespace}
-
-
-def derivation(name: DatasetName) -> JobRef:
-    """Return the placeholder for the job that derives a dataset, such as a view."""
-    return JobRef("", "\0".join(name))
-
-
-def derived_dataset(ref: JobRef) -> DatasetName | None:
-    """Return the dataset that a derivation derives; None for a real job."""
-    if ref.namespace:
-        return None
-    namespace, _, name = ref.name.partition("\0")
-    return DatasetName(namespace, name)
 
 
 def states_lineage_of_other_jobs(state: State, run: Run) -> bool:

@@ -20,7 +20,7 @@ from headwater.graph.current import generations_of
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, dataset_ref, fields_of, node_id
-from headwater.graph.run_edges import derived_dataset
+from headwater.graph.placeholders import is_job
 from headwater.graph.walk import reached
 from headwater.identity import DatasetName
 from headwater.lineage.models import ColumnNode, ColumnsAnswer
@@ -162,7 +162,7 @@ def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
         succeeded: set[Step] = set()
         for edge in edges_of(column, indirect=indirect):
             other = edge.source if is_up else edge.target
-            job = edge.job.name if derived_dataset(edge.job) is None else ""
+            job = edge.job.name if is_job(edge.job) else ""
             step = Step(other, edge.label, job, edge.is_direct)
             found[step].add(edge.evidence)
             if not edge.is_failed:

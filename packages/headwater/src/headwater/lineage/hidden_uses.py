@@ -18,7 +18,8 @@ from headwater.events.facets import Sql
 from headwater.graph.column_graph import Column, is_text_complete
 from headwater.graph.current import once_an_event
 from headwater.graph.generations import Generations
-from headwater.identity import DatasetName, is_location
+from headwater.graph.placeholders import derived_dataset, is_job
+from headwater.identity import DatasetName, folders_above, is_location
 from headwater.projection import Run, State
 from headwater.runs.summary import newest_run
 
@@ -31,14 +32,36 @@ def readers_of_folders(
     generations: Generations, name: DatasetName
 ) -> set[tuple[JobRef, DatasetName]]:
     """Return the jobs that read a parent folder of a dataset or a file in it, with its name."""
-    state = generations.state
-    own = state.identity.primary(name)
-    found: set[tuple[JobRef, DatasetName]] = set()
-    for other in _around(state, name):
-        primary = state.identity.primary(other)
-        if primary != own:
-            found |= {(ref, other) for ref in generations.readers(primary)}
-    return found
+    return {(ref, other) for ref, other in _using_folders(generations, name) if is_job(ref)}
+
+
+def views_of_folders(
+    generations: Generations, name: DatasetName
+) -> set[tuple[DatasetName, DatasetName]]:
+    """Return the datasets that a parent folder or a file in it feeds without a job, with its name.
+
+    They are views, for example. The folders and files themselves do not count.
+    """
+    names = generations.state.identity.names
+    return {
+        (derived, other)
+        for ref, other in _using_folders(generations, name)
+        if (derived := derived_dataset(ref)) is not None
+        if not any(_is_in(alias, other) or _is_in(other, alias) for alias in names(derived))
+    }
+
+
+def _using_folders(
+    generations: Generations, name: DatasetName
+) -> Iterator[tuple[JobRef, DatasetName]]:
+    primary = generations.state.identity.primary
+    for other in _around(generations.state, name):
+        if primary(other) != primary(name):
+            yield from ((ref, other) for ref in generations.readers(primary(other)))
+
+
+def _is_in(file: DatasetName, folder: DatasetName) -> bool:
+    return folder in folders_above(file)
 
 
 def _around(state: State, name: DatasetName) -> Iterator[DatasetName]:

@@ -22,7 +22,7 @@ from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.frontier import upstream_of
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, fields_of
-from headwater.graph.run_edges import derived_dataset
+from headwater.graph.placeholders import is_job
 from headwater.identity import DatasetName
 from headwater.projection import State
 from headwater.text import counted
@@ -184,4 +184,4 @@ def jobs_of(state: State, names: Iterable[DatasetName], *, is_read: bool) -> lis
     """Return the jobs that read, or write, some datasets."""
     generations = generations_of(state)
     users = generations.readers if is_read else generations.writers
-    return sorted({ref for name in names for ref in users(name) if derived_dataset(ref) is None})
+    return sorted({ref for name in names for ref in users(name) if is_job(ref)})

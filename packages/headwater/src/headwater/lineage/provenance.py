@@ -9,7 +9,7 @@ from headwater.graph.frontier import Walked, upstream_of
 from headwater.graph.generation import Flow, Generation
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
-from headwater.graph.run_edges import only_datasets
+from headwater.graph.placeholders import only_datasets
 from headwater.identity import DatasetName
 from headwater.lineage import models
 from headwater.projection import versions_of

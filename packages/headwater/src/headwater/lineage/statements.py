@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from headwater.events import ONLY_IN_TEXT
 from headwater.graph.generation import Generation
-from headwater.graph.run_edges import only_datasets
+from headwater.graph.placeholders import only_datasets
 from headwater.identity import DatasetName
 from headwater.lineage.models import EdgeStatement
 from headwater.lineage.producers import tool_of

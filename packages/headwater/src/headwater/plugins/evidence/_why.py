@@ -16,7 +16,8 @@ from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.lifecycle import former_names
 from headwater.graph.nodes import Node, name_of, node_id, node_ref
-from headwater.graph.run_edges import Edges, derived_dataset
+from headwater.graph.placeholders import is_job
+from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 from headwater.lineage.models import EdgeStatement
 from headwater.lineage.producers import producer_of_run
@@ -137,7 +138,7 @@ def _why(
     is_replaced = written is not None and may_be_replaced(generations, edge.job, written)
     runs = [generation for generation in stated if generation.runs]
     return {
-        "job": None if derived_dataset(edge.job) else name_of(edge.job),
+        "job": name_of(edge.job) if is_job(edge.job) else None,
         "reads": _ref(edge.source),
         "writes": _ref(edge.target),
         "grade": statements.grade(missed, may_be_replaced=is_replaced),

@@ -33,14 +33,15 @@ from headwater.graph.column_graph import (
 )
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, fields_of
-from headwater.graph.run_edges import derivation
+from headwater.graph.nodes import Node, fields_of, node_id
+from headwater.graph.placeholders import derivation
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
 from headwater.identity import DatasetName
 from headwater.lineage.hidden_uses import (
     jobs_with_table_in_text,
     readers_of_folders,
+    views_of_folders,
     views_with_star,
 )
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
@@ -156,7 +157,9 @@ def drop_verdict(
 def _unlisted(generations: Generations, column: Column) -> list[DropReason | None]:
     """Return the reasons about jobs that may use a column, but did not list its dataset."""
     return [
-        _in_folders(readers_of_folders(generations, column.dataset)),
+        *_in_folders(
+            readers_of_folders(generations, column.dataset),
+            views_of_folders(generations, column.dataset)),
         _reason("unknown_use", "view", "has a `*` of the dataset, so that the database may refuse"
                 " to drop the column",
                 "have a `*` of the dataset, so that the database may refuse to drop the column",
@@ -170,23 +173,39 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
     ]  # fmt: skip
 
 
-def _in_folders(readers: set[tuple[JobRef, DatasetName]]) -> DropReason | None:
-    return _reason(
-        "unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
-        "read folders that contain the dataset, or parts of it",
-        sorted(f"{ref.name} ({other.name})" for ref, other in readers),
-    )  # fmt: skip
+def _in_folders(
+    readers: set[tuple[JobRef, DatasetName]], views: set[tuple[DatasetName, DatasetName]]
+) -> list[DropReason | None]:
+    return [
+        _reason(
+            "unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
+            "read folders that contain the dataset, or parts of it",
+            sorted(f"{ref.name} ({other.name})" for ref, other in readers),
+        ),
+        _reason(
+            "unknown_use", "dataset", "is derived from a folder that contains the dataset, or from"
+            " a part of it",
+            "are derived from folders that contain the dataset, or from parts of it",
+            sorted(f"{view.name} ({other.name})" for view, other in views),
+        ),
+    ]  # fmt: skip
 
 
 def unknown_readers(generations: Generations, root: Node) -> list[DropReason]:
-    """Return reasons why jobs without an edge may read a dataset: they read its folder or files."""
-    readers = readers_of_folders(generations, root.dataset_name) if root.type != "job" else set()
-    if not readers:
+    """Return reasons why nodes without an edge may use a dataset: they use its folder or files."""
+    if root.type == "job":
         return []
-    affected = impact(generations, root, Level.TASK, -1)
-    jobs = {JobRef(node["namespace"], node["name"]) for node in affected if node["type"] == "job"}
-    reason = _in_folders({reader for reader in readers if reader[0] not in jobs})
-    return [reason] if reason else []
+    readers = readers_of_folders(generations, root.dataset_name)
+    views = views_of_folders(generations, root.dataset_name)
+    if not (readers or views):
+        return []
+    nodes = impact(generations, root, Level.TASK, -1)
+    affected = {node["id"] for node in nodes}
+    reasons = _in_folders(
+        {reader for reader in readers if node_id(Node.of_job(reader[0])) not in affected},
+        {view for view in views if node_id(Node.of_dataset(view[0])) not in affected},
+    )
+    return [reason for reason in reasons if reason]
 
 
 def _is_derived(generations: Generations, node: AffectedNode) -> bool:

@@ -18,7 +18,7 @@ from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, dataset_ref, kind_of, node_ref, owners_of
-from headwater.graph.run_edges import derived_dataset, only_datasets
+from headwater.graph.placeholders import is_job, only_datasets
 from headwater.identity import DatasetName
 from headwater.lineage.reached import generations_downstream
 from headwater.log import EventLog
@@ -251,7 +251,7 @@ def spread_of(generations: Generations, *versions: Version) -> Spread:
             own.versions.pop(named.version, None)
             if own.is_versioned and not own.versions:
                 del nodes[named.node]
-    unproven = {g.job for g in walk if g not in proven and derived_dataset(g.job) is None}
+    unproven = {g.job for g in walk if g not in proven and is_job(g.job)}
     return Spread(sorted(nodes.values(), key=lambda n: (n.first, n.node)), sorted(unproven), walk)
 
 
@@ -273,7 +273,7 @@ def _parts(
             is_current=generation in generations.writing(name),
             first=generation.started,
         )
-    if not names and derived_dataset(generation.job) is None:
+    if not names and is_job(generation.job):
         is_current = generation in generations.effective(generation.job)
         node = Node.of_job(generation.job)
         yield Affected(node, {}, runs, is_current=is_current, first=generation.started)

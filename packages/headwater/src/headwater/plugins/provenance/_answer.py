@@ -21,7 +21,8 @@ from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, kind_of, name_of, node_id, node_ref, owners_of
-from headwater.graph.run_edges import Edges, derived_dataset, only_datasets
+from headwater.graph.placeholders import is_job, only_datasets
+from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 from headwater.lineage.provenance import deleted_sources, origin, sources_of
 from headwater.lineage.tags import Tags, dataset_tag
@@ -112,7 +113,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
     declared = []
     for generation, edges in walked.items():
         if not generation.runs:
-            if derived_dataset(generation.job) is None:
+            if is_job(generation.job):
                 declared.append(_declared(generation, edges))
             continue
         sources = generations.sources(generation)

@@ -28,7 +28,7 @@ from headwater.graph.generation import Generation, by_output
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, node_id
-from headwater.graph.run_edges import derived_dataset, only_datasets
+from headwater.graph.placeholders import is_job, only_datasets
 from headwater.health.blocked import blockers_of
 from headwater.health.failing import decisive_run, failing_run
 from headwater.health.findings import (
@@ -212,11 +212,11 @@ def _until(
     for generation in generations:
         for flow in known.flows_into(generation):
             job, name = flow.source.job, flow.dataset
-            if flow.source in generations and derived_dataset(job) is None:
+            if flow.source in generations and is_job(job):
                 end = last_use(known, flow, generation)
                 found[job][name] = max(end, found[job].get(name, 0))
     for writer in known.writing(root.dataset_name):
-        if derived_dataset(writer.job) is None:
+        if is_job(writer.job):
             found[writer.job][root.dataset_name] = inf
     return found
 

@@ -21,7 +21,7 @@ from headwater.events.facets import JobType
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
-from headwater.graph.run_edges import derived_dataset, only_datasets
+from headwater.graph.placeholders import derived_dataset, only_datasets
 from headwater.identity import DatasetName
 from headwater.projection import Run, State
 

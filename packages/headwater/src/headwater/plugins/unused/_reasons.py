@@ -23,9 +23,13 @@ from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, name_of
-from headwater.graph.run_edges import derived_dataset
+from headwater.graph.placeholders import is_job
 from headwater.identity import DatasetName, is_location
-from headwater.lineage.hidden_uses import jobs_with_table_in_text, readers_of_folders
+from headwater.lineage.hidden_uses import (
+    jobs_with_table_in_text,
+    readers_of_folders,
+    views_of_folders,
+)
 from headwater.lineage.orphans import likely_partner
 from headwater.plugins.unused._reads import Use, Uses, reporter_of, uses_of
 from headwater.plugins.unused.models import ReasonKind, UnknownReason
@@ -89,9 +93,11 @@ class Window:
         declared = self.uses.declared.get(name, set())
         yield from _reason("declared", declared, "declares to read it, without runs",
                            "declare to read it, without runs")  # fmt: skip
+        generations = generations_of(self.state)
+        around = (view for view, _ in views_of_folders(generations, name))
         views = [
             view
-            for view in self.uses.views.get(name, ())
+            for view in {*self.uses.views.get(name, ()), *around}
             if not (is_location(view) or is_gone(self.state, view))
         ]
         if views:
@@ -99,17 +105,11 @@ class Window:
             message = f"Views show it, and queries of views may not be reported: {listed}"
             yield {"kind": "view", "message": message, "jobs": []}
         folders = {
-            ref
-            for ref, other in readers_of_folders(generations_of(self.state), name)
-            if self._reads(ref, other)
+            ref for ref, other in readers_of_folders(generations, name) if self._reads(ref, other)
         }
         yield from _reason("folder", folders, "reads a folder that contains it, or a part of it",
                            "read folders that contain it, or parts of it")  # fmt: skip
-        texts = {
-            ref
-            for ref in jobs_with_table_in_text(generations_of(self.state), name)
-            if self._ran(ref)
-        }
+        texts = {ref for ref in jobs_with_table_in_text(generations, name) if self._ran(ref)}
         yield from _reason("sql_text", texts, "names it in its SQL text and did not list it",
                            "name it in their SQL texts and did not list it")  # fmt: skip
         if partner := likely_partner(self.state, name):
@@ -230,7 +230,7 @@ def _writes_without_inputs(state: State) -> dict[JobRef, list[_Write]]:
     generations = generations_of(state)
     found: dict[JobRef, list[_Write]] = {}
     for ref in deadline.watched(list(generations.jobs())):
-        if derived_dataset(ref) is not None or is_test(state, ref) or _is_seed(state, ref):
+        if not is_job(ref) or is_test(state, ref) or _is_seed(state, ref):
             continue
         if writes := generations.derived(ref, "writes without inputs", _without_inputs):
             found[ref] = writes

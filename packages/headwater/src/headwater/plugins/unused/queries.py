@@ -17,7 +17,7 @@ from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, name_of
-from headwater.graph.run_edges import derived_dataset
+from headwater.graph.placeholders import is_job
 from headwater.health.models import HealthState
 from headwater.identity import DatasetName
 from headwater.log import EventLog
@@ -177,7 +177,7 @@ def _answer(state: State, item: _Candidate) -> UnusedDataset:
         "jobOwners": job_owners(state, node),
         "writtenAt": active_at(state, node),
         "lastRead": _last_read(state, node.dataset_name),
-        "writers": [name_of(ref) for ref in refs if derived_dataset(ref) is None],
+        "writers": [name_of(ref) for ref in refs if is_job(ref)],
         "runCount": len(item.writers),
         "runTimeMs": sum(item.writers.values()),
     }
