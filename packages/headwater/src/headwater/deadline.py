@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from headwater.errors import BusyError, DeadlineError
 
-__all__ = ["check", "acquired", "left", "popped", "start", "watched"]
+__all__ = ["acquired", "check", "left", "popped", "start", "watched", "within"]
 
 Item = TypeVar("Item")
 
@@ -50,6 +50,19 @@ def watched(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the items, and check the deadline before each of them."""
     for item in items:
         check()
+        yield item
+
+
+def within(seconds: float, items: Iterable[Item], *, least: int) -> Iterator[Item]:
+    """Yield items until some seconds have passed, but at least `least`; all without a deadline.
+
+    For a computation that keeps its partial result, so that the next one continues.
+    """
+    end = _END.get()
+    until = None if end is None else end[2]() + seconds
+    for number, item in enumerate(watched(items)):
+        if end and until is not None and number >= least and end[2]() > until:
+            return
         yield item
 
 

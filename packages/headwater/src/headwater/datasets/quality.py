@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain, product
+from itertools import chain
 from typing import NamedTuple
 
 from headwater import deadline
@@ -33,7 +33,7 @@ from headwater.projection import Run, RunKey, State, Use
 from headwater.projection.derived import ancestry_of, ended_at, records_of
 
 _METRICS = "dataQualityMetrics"
-_FACETS = (*DATASET_FACETS, _METRICS)
+_FACETS = frozenset((*DATASET_FACETS, _METRICS))
 _TEST_FACETS = ("test", "testRun")
 """Facets of a run with results of tests: of the specification, and of some producers."""
 _CHECK_OPERATOR = re.compile(r"Check(Operator|OperatorAsync)?$")
@@ -198,8 +198,7 @@ def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Chec
     for side in ("inputs", "outputs"):
         uses: dict[DatasetName, Use] = getattr(run, side)
         for name, use in uses.items():
-            books = use.dataset_facets, use.facets
-            if any(book.stamp_of(key) for book, key in product(books, _FACETS)):
+            if use.dataset_facets.has_any(_FACETS) or use.facets.has_any(_FACETS):
                 # dbt says the same twice, older ones only as a facet of the dataset's own.
                 facets = use.dataset_facets.plain() | use.facets.plain()
                 check = _check(ended_at(state, run), run, use.version, facets)

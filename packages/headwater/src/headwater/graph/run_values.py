@@ -36,9 +36,9 @@ class RunValues:
         """
         cached = self._of_runs.setdefault(ref, {})
         if name not in cached:
-            job = self.state.jobs.get(ref)
-            runs = map(self.state.runs.__getitem__, job.runs if job else ())
-            cached[name] = derive(list(deadline.watched(runs)))
+            deadline.check()
+            job, runs = self.state.jobs.get(ref), self.state.runs
+            cached[name] = derive([runs[key] for key in job.runs] if job else [])
         answer: Answer = cached[name]
         return answer
 

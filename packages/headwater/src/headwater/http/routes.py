@@ -29,6 +29,8 @@ _CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
 _PART = 256 * 1024
 _PRIVATE = "private, no-cache"
 _TAG = re.compile(r'"[^"]*"')
+_UNCOUNTED = "uncounted"
+"""Field of an answer with the number of items that take too long to determine at once."""
 _GONE = 499  # nginx's code for a closed connection; no client receives it
 _RETRY_AFTER = 5
 """Seconds after which a client may retry when the store does not respond."""
@@ -149,7 +151,11 @@ class Tagged(Queried):
         handle = super().get_route_handler()
 
         async def handle_tagged(request: Request) -> Response:
-            return tagged(request, await handle(request), _PRIVATE)
+            response = await handle(request)
+            if getattr(response, "is_partial", False):  # the next one has more
+                response.headers["Cache-Control"] = "no-store"
+                return response
+            return tagged(request, response, _PRIVATE)
 
         return handle_tagged
 
@@ -174,7 +180,7 @@ class Remembered(Tagged):
             if tag is not None and _has(request, tag):
                 return Response(status_code=304, headers=_headers(tag, _PRIVATE))
             response = await handle(request)
-            if response.status_code in (200, 304):
+            if response.status_code in (200, 304) and "etag" in response.headers:
                 tag = response.headers["etag"].removeprefix("W/")
                 state.known_tags.put(key, version, tag)
             return response
@@ -243,6 +249,9 @@ def get(router: APIRouter, path: str) -> Callable[[Function], Function]:
 class _Answer(Response):
     """A response that is sent in parts, so that it is in memory only until the client reads it."""
 
+    is_partial = False
+    """True if the next answer to the same query has more."""
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response; wait for the client between the parts."""
 
@@ -265,6 +274,7 @@ def answer(payload: Any, status: int = 200) -> Response:
         ConfigError: the response alone needs more than the limit.
     """
     response = _Answer(_encoded(payload), status_code=status, media_type="application/json")
+    response.is_partial = isinstance(payload, dict) and bool(payload.get(_UNCOUNTED))
     memory.hold(response, len(response.body))
     return response
 

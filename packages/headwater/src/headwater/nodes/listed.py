@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 from headwater import deadline
 from headwater.filter_values import determine_values
@@ -18,6 +20,8 @@ from headwater.query.models import Facets
 from headwater.query.pages import Place
 
 _NAME_PARTS = 4  # of a sort key by name
+_SECONDS, _LEAST = 0.7, 500
+"""After how many seconds an answer is given in part, and how many rows are determined anyway."""
 _Key = tuple[tuple[str, ...], ...]
 
 
@@ -41,6 +45,7 @@ class Rows:
             "job": dict.fromkeys(map(Node.of_job, state.jobs)),
             "dataset": dict.fromkeys(map(Node.of_dataset, set(state.identity))),
         }
+        self._unordered = set(self._missing)
 
     def update(self, states: NodeStates) -> None:
         """Remove the rows that may have changed since the last update."""
@@ -54,26 +59,42 @@ class Rows:
                 self._missing[node.type][node] = None
             states.restated.discard(node)
 
-    def groups(self, type_: str) -> list[Group]:
-        """Return the groups of all nodes of a type.
+    def groups(self, type_: str, *, in_part: bool = False) -> list[Group]:
+        """Return the groups of all nodes of a type; `in_part` only those of `uncounted` too few.
 
         If a deadline ends it, the next call continues.
         """
         missing = self._missing[type_]
-        for node in deadline.watched(list(missing)):
+        if in_part and type_ in self._unordered and len(missing) > _LEAST:
+            newest_first = sorted(missing, key=partial(_last_use, self._state), reverse=True)
+            missing = self._missing[type_] = dict.fromkeys(newest_first)
+            self._unordered.discard(type_)
+        for node in _some(list(missing)) if in_part else deadline.watched(list(missing)):
             if exists(self._state, node):
                 self.of(node)
             del missing[node]
         return list(self._groups[type_].values())
 
-    def groups_with(self, nodes: Iterable[Node]) -> list[Group]:
+    def groups_with(self, nodes: Iterable[Node], *, in_part: bool = False) -> list[Group]:
         """Return groups of some nodes only."""
+        nodes = list(nodes)
+        missing = [node for node in nodes if node not in self._rows]
+        for node in _some(missing) if in_part else deadline.watched(missing):
+            self.of(node)
         found: dict[int, Group] = {}
-        for node in deadline.watched(nodes):
-            whole = self.of(node)
-            part = found.setdefault(id(whole), Group(whole.values))
-            part.nodes[node] = whole.nodes[node]
+        for node in nodes:
+            if (whole := self._rows.get(node)) is not None:
+                part = found.setdefault(id(whole), Group(whole.values))
+                part.nodes[node] = whole.nodes[node]
         return list(found.values())
+
+    def uncounted(self, type_: str) -> list[Node]:
+        """Return the nodes of a type whose rows are not determined yet."""
+        return [node for node in self._missing[type_] if exists(self._state, node)]
+
+    def has(self, node: Node) -> bool:
+        """Return True if the row of a node is determined."""
+        return node in self._rows
 
     def of(self, node: Node) -> Group:
         """Return the group of a node."""
@@ -107,20 +128,56 @@ def values_with_state(state: State, node: Node) -> Values:
     return rows_of(state).of(node).values
 
 
+class Chosen(NamedTuple):
+    """The rows of a list, each a node with its sort key by activity."""
+
+    rows: list[tuple[Node, Place]]
+    facets: Facets
+    uncounted: list[Node] = []
+    """The other nodes to choose from whose values are not determined yet."""
+
+
 def choose_rows(
-    state: State, type_: str, nodes: Iterable[Node] | None, wanted: Mapping[str, str]
-) -> tuple[list[tuple[Node, Place]], Facets]:
+    state: State,
+    type_: str,
+    nodes: Iterable[Node] | None,
+    wanted: Mapping[str, str],
+    *,
+    in_part: bool = False,
+) -> Chosen:
     """Return the nodes of a type that have all wanted values, and the counts of each facet.
 
     `nodes` are the nodes to choose from, by default all. A sort key comes with each node: that by
-    activity, which ends with the one by name (see `by_name`).
+    activity, which ends with the one by name (see `by_name`). With `in_part`, the result may lack
+    nodes whose values take too long to determine, and has them in `uncounted`.
     """
     rows = rows_of(state)
-    groups = rows.groups(type_) if nodes is None else rows.groups_with(nodes)
+    if nodes is None:
+        groups = rows.groups(type_, in_part=in_part)
+        uncounted = rows.uncounted(type_)
+    else:
+        nodes = list(nodes)
+        groups = rows.groups_with(nodes, in_part=in_part)
+        uncounted = [node for node in nodes if not rows.has(node)]
     matching, counts = choose(
         groups, lambda group: group.values, wanted, lambda group: len(group.nodes)
     )
-    return [row for group in matching for row in group.nodes.items()], counts
+    found = [row for group in matching for row in group.nodes.items()]
+    return Chosen(found, counts, uncounted)
+
+
+def _some(nodes: Iterable[Node]) -> Iterable[Node]:
+    return deadline.within(_SECONDS, nodes, least=_LEAST)
+
+
+def _last_use(state: State, node: Node) -> int:
+    """Return a time near that by which lists sort a node, without determining its generations."""
+    if node.type == "job":
+        runs = state.jobs[node.job_ref].runs
+    else:
+        record = state.datasets.get(node.dataset_name)
+        runs = record.writers if record else set()
+    return max((state.runs[key].last or 0 for key in runs), default=0)
 
 
 def by_name(row: tuple[Node, Place]) -> Place:

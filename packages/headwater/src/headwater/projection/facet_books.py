@@ -130,6 +130,10 @@ class FacetBook:
         """Return the stamp of the newest facet of that name."""
         return self.stamped()[name][0] if name in self._flat else None
 
+    def has_any(self, names: Set[str]) -> bool:
+        """Return True if there is a facet of one of the names."""
+        return bool(self._flat) and not names.isdisjoint(self._flat[::3])
+
     def stamped(self) -> dict[str, tuple[Stamp, bytes]]:
         """Return every packed facet by name, with its stamp."""
         flat = self._flat

@@ -236,7 +236,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["FacetedPage_ListedDataset_"];
+                        "application/json": components["schemas"]["ListPage_ListedDataset_"];
                     };
                 };
             };
@@ -730,7 +730,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["FacetedPage_ListedJob_"];
+                        "application/json": components["schemas"]["ListPage_ListedJob_"];
                     };
                 };
             };
@@ -1699,18 +1699,6 @@ export interface components {
             kind: "explicit" | "columns" | "sql" | "datasets" | "declared";
             producer: string | null;
         };
-        FacetedPage_ListedDataset_: {
-            facets: components["schemas"]["Facets"] | null;
-            items: components["schemas"]["ListedDataset"][];
-            next: string | null;
-            total: number | null;
-        };
-        FacetedPage_ListedJob_: {
-            facets: components["schemas"]["Facets"] | null;
-            items: components["schemas"]["ListedJob"][];
-            next: string | null;
-            total: number | null;
-        };
         FacetedPage_RunInfo_: {
             facets: components["schemas"]["Facets"] | null;
             items: components["schemas"]["RunInfo"][];
@@ -2010,6 +1998,20 @@ export interface components {
             tags: string[];
             /** @enum {string} */
             type: "job" | "dataset";
+        };
+        ListPage_ListedDataset_: {
+            facets: components["schemas"]["Facets"] | null;
+            items: components["schemas"]["ListedDataset"][];
+            next: string | null;
+            total: number | null;
+            uncounted: number;
+        };
+        ListPage_ListedJob_: {
+            facets: components["schemas"]["Facets"] | null;
+            items: components["schemas"]["ListedJob"][];
+            next: string | null;
+            total: number | null;
+            uncounted: number;
         };
         MapAnswer: {
             /** @enum {string} */

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Generic
+
 from headwater.datasets.models import Removal
 from headwater.nodes.models import NodeRow
-from headwater.query.models import Answer, Facets, NodeRef
+from headwater.query.models import Answer, FacetedPage, Facets, Item, NodeRef
 from headwater.runs.models import RunSummary
+
+
+class ListPage(FacetedPage[Item], Generic[Item]):
+    """One page of the list of all jobs or datasets."""
+
+    uncounted: int
+    """Number of nodes whose filter values and times are not known yet, soon after a start of the
+    server. They are missing in `facets`, in filtered lists with their `total`, and in lists by
+    time. Each query determines more; so does the server in the background."""
 
 
 class ListedDataset(NodeRow):

@@ -13,7 +13,14 @@ from headwater.graph.current import whole_graph_of
 from headwater.graph.edges import LevelGraph
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, kind_of, node_ref
-from headwater.nodes.listed import by_activity, by_name, choose_rows, values_with_state
+from headwater.nodes.listed import (
+    Chosen,
+    by_activity,
+    by_name,
+    choose_rows,
+    values_with_state,
+)
+from headwater.nodes.rows import place_by_name
 from headwater.plugins.search import models
 from headwater.plugins.search._freshness import datasets_freshness_answer
 from headwater.plugins.search._index import unread_texts
@@ -29,7 +36,7 @@ from headwater.plugins.search.listing import (
 )
 from headwater.projection import State
 from headwater.query.filters import choose, wanted_values
-from headwater.query.models import FacetedPage, Facets, Page
+from headwater.query.models import Facets, Item, Page
 from headwater.query.pages import Place, cut, paged
 from headwater.query.parameters import Cursor, Filters, Limit, WithFacets
 from headwater.query.registry import Times, query
@@ -91,15 +98,16 @@ def datasets_answer(
     reverse: Annotated[bool, "In the opposite order."] = False,
     state_: InState = None,
     **filters: Unpack[Filters],
-) -> FacetedPage[models.ListedDataset]:
+) -> models.ListPage[models.ListedDataset]:
     """Return datasets, their number, and the counts of their filter values."""
     wanted = wanted_values(filters, state_)
     named = datasets_named(state, text) if text else None
-    rows, counts = choose_rows(state, "dataset", named, wanted)
+    chosen = choose_rows(state, "dataset", named, wanted, in_part=True)
     about = ("datasets", text, *wanted.items(), sort, reverse)
+    rows = _listed_rows(state, chosen, sort, is_filtered=bool(wanted))
     found, more = _sorted_page(about, rows, sort, reverse, limit, cursor)
     items = [listed_dataset(state, node) for node in found]
-    return {"items": items, "next": more, "total": len(rows), "facets": counts}
+    return _list_page(items, more, chosen, is_filtered=bool(wanted))
 
 
 @query("jobs")
@@ -116,16 +124,17 @@ def jobs_answer(
     reverse: Annotated[bool, "In the opposite order."] = False,
     state_: InState = None,
     **filters: Unpack[Filters],
-) -> FacetedPage[models.ListedJob]:
+) -> models.ListPage[models.ListedJob]:
     """Return jobs with their newest run, their number, and the counts of their filter values."""
     wanted = wanted_values(filters, state_)
     is_part = text or condition is not None
     named = jobs_named(state, text, condition) if is_part else None
-    rows, counts = choose_rows(state, "job", named, wanted)
+    chosen = choose_rows(state, "job", named, wanted, in_part=True)
     about = ("jobs", text, condition, *wanted.items(), sort, reverse)
+    rows = _listed_rows(state, chosen, sort, is_filtered=bool(wanted))
     found, more = _sorted_page(about, rows, sort, reverse, limit, cursor)
     items = [listed_job(state, node) for node in found]
-    return {"items": items, "next": more, "total": len(rows), "facets": counts}
+    return _list_page(items, more, chosen, is_filtered=bool(wanted))
 
 
 @query("groups")
@@ -154,6 +163,30 @@ def groups_answer(
     newest_first = (sort != "name") is not reverse
     about = ("groups", by, text, sort, reverse)
     return paged(*cut(about, groups, place, limit, cursor, newest_first=newest_first))
+
+
+def _listed_rows(
+    state: State, chosen: Chosen, sort: str, *, is_filtered: bool
+) -> list[tuple[Node, Place]]:
+    """Return the rows to list; in an unfiltered list by name also those of uncounted nodes."""
+    if is_filtered or sort != "name":
+        return chosen.rows
+    return [*chosen.rows, *((node, place_by_name(state, node)) for node in chosen.uncounted)]
+
+
+def _list_page(
+    items: list[Item], more: str | None, chosen: Chosen, *, is_filtered: bool
+) -> models.ListPage[Item]:
+    """Return a page; the total of an unfiltered list is known before its nodes are counted."""
+    uncounted = len(chosen.uncounted)
+    total = len(chosen.rows) + (0 if is_filtered else uncounted)
+    return {
+        "items": items,
+        "next": more,
+        "total": total,
+        "facets": chosen.facets,
+        "uncounted": uncounted,
+    }
 
 
 def _sorted_page(

@@ -193,8 +193,8 @@ def _left_out_warning(state: State, run: Run) -> Finding:
 
 def _late_datasets(state: State) -> Iterator[Finding]:
     """Yield the datasets that are late although the pipelines that write them are not."""
-    found, _ = choose_rows(state, "dataset", None, {"state": "late"})
-    for node in sorted(node for node, _ in found):
+    late = choose_rows(state, "dataset", None, {"state": "late"})
+    for node in sorted(node for node, _ in late.rows):
         rhythm = lateness_of(state, node)
         writers = map(Node.of_job, generations_of(state).writers(node.dataset_name))
         if rhythm and not any(

@@ -23,6 +23,7 @@ interface ListAnswer<Item> {
   next: string | null;
   total?: number | null;
   facets?: Facets | null;
+  uncounted?: number;
 }
 
 interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
@@ -57,12 +58,13 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
       </Filters>
       {data && !trouble && (
         <>
+          {(data.uncounted ?? 0) > 0 && <p className={sheets.line} role="status">{BROWSE.uncounted(data.uncounted ?? 0, list)}</p>}
           {data.items.length > 0 ? (
             <ul className={clsx(cards.card, styles.list, layout && styles[layout])} aria-label={title}>
               {rows(data.items)}
             </ul>
           ) : (
-            <p className={sheets.line}>{isFiltered ? BROWSE.nothing(list) : (none ?? BROWSE.none(list))}</p>
+            !data.uncounted && <p className={sheets.line}>{isFiltered ? BROWSE.nothing(list) : (none ?? BROWSE.none(list))}</p>
           )}
           <Pages answer={data} isCurrent={!isPlaceholderData} />
         </>

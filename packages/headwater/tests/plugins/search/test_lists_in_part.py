@@ -1,0 +1,112 @@
+"""The first lists of a large store say what they lack, and the next ones continue."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from headwater import deadline
+from headwater.nodes import listed
+from headwater.plugins.search.queries import datasets_answer, jobs_answer
+from headwater.projection import State
+from headwater.projection.live import Batch, Live
+from headwater.server.app import make_app
+
+_COUNT, _LEAST = 20, 6
+
+
+@pytest.fixture(autouse=True)
+def _little_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed, "_LEAST", _LEAST)
+    monkeypatch.setattr(listed, "_SECONDS", -1.0)
+    monkeypatch.setattr(deadline, "_END", ContextVar("_END", default=None))
+
+
+def _runs(build: Any) -> list[Any]:
+    return [
+        build.run(
+            "COMPLETE" if number % 2 else "FAIL", f"r{number}", f"j{number}", f"08:00:{number:02}",
+            reads=("db|source",), writes=(f"{'db' if number % 3 else 'lake'}|d{number:02}",),
+        )
+        for number in range(_COUNT - 1)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def state(build: Any) -> State:
+    state: State = build.state(*_runs(build))
+    deadline.start(600)
+    return state
+
+
+def _names(answer: Any) -> list[str]:
+    return [item["name"] for item in answer["items"]]
+
+
+def test_list_by_name_is_whole_before_its_filters_are_counted(state: State) -> None:
+    answer = datasets_answer(state, limit=15)
+    assert _names(answer) == [f"d{number:02}" for number in range(15)]
+    assert answer["next"]
+    assert answer["total"] == _COUNT
+    assert answer["uncounted"] == _COUNT - _LEAST
+    facets = answer["facets"]
+    assert facets
+    assert sum(item["count"] for item in facets["namespace"]) == _LEAST
+
+
+def test_filtered_list_has_the_counted_nodes_and_the_number_of_others(state: State) -> None:
+    answer = datasets_answer(state, namespace="db")
+    facets = answer["facets"]
+    assert facets
+    (counted,) = (item["count"] for item in facets["namespace"] if item["value"] == "db")
+    assert answer["total"] == len(answer["items"]) == counted
+    assert answer["uncounted"] == _COUNT - _LEAST
+
+
+def test_list_by_time_starts_with_the_nodes_used_last(state: State) -> None:
+    answer = jobs_answer(state, sort="started")
+    newest_first = [f"j{number}" for number in reversed(range(_COUNT - 1))]
+    assert _names(answer) == newest_first[:_LEAST]
+    assert answer["total"] == _COUNT - 1
+    assert answer["uncounted"] == _COUNT - 1 - _LEAST
+
+
+@pytest.mark.parametrize("text", [None, "d"])
+@pytest.mark.parametrize("values", [{}, {"state_": "failed"}, {"sort": "written"}])
+def test_repeated_lists_continue_until_they_are_whole(
+    state: State, build: Any, values: dict[str, Any], text: str | None
+) -> None:
+    lists: list[Any] = []
+    while not lists or lists[-1]["uncounted"]:
+        lists.append(datasets_answer(state, text=text, **values))
+        assert len(lists) <= _COUNT
+    uncounted = [answer["uncounted"] for answer in lists]
+    assert len(lists) > 2
+    assert uncounted == sorted(set(uncounted), reverse=True)
+    other: State = build.state(*_runs(build))
+    assert len(listed.choose_rows(other, "dataset", None, {}).rows) == _COUNT
+    assert lists[-1] == datasets_answer(other, text=text, **values)
+
+
+def test_answer_without_a_deadline_is_whole(build: Any) -> None:
+    def ask() -> Any:
+        return datasets_answer(build.state(*_runs(build)))
+
+    assert ask()["uncounted"] == 0
+
+
+def test_client_cannot_keep_a_list_in_part(live: Live, build: Any) -> None:
+    live.ingest(Batch([build.entry(event) for event in _runs(build)]))
+    with TestClient(make_app(live)) as client:
+        first = client.get("/api/v2/datasets")
+        assert first.json()["uncounted"] > 0
+        assert first.headers["cache-control"] == "no-store"
+        assert "etag" not in first.headers
+        while client.get("/api/v2/datasets").json()["uncounted"]:
+            pass
+        whole = client.get("/api/v2/datasets")
+        tag = {"If-None-Match": whole.headers["etag"]}
+        assert client.get("/api/v2/datasets", headers=tag).status_code == 304
