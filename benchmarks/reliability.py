@@ -149,7 +149,7 @@ def post(port: int, numbers: Iterator[int], acknowledged: set[int]) -> None:
 def stored(database: Path) -> set[int]:
     """Return the numbers of the events in a log."""
     log = EventLog(str(database))
-    found = {int(orjson.loads(body)["run"]["runId"][-12:]) for _, _, body in log.entries()}
+    found = {int(orjson.loads(row.body)["run"]["runId"][-12:]) for row in log.rows()}
     log.close()
     return found
 

@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from headwater.collect.event_warnings import event_warnings
 from headwater.events import load
 from headwater.log import EventLog, entry_of
+from headwater.log.reading import latest
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app
 
@@ -199,8 +200,8 @@ def test_events_with_warnings_are_listed_newest_first(mixed: Live) -> None:
 def test_latest_events_start_before_a_seq(log: EventLog) -> None:
     times = [f"2025-11-21T08:00:0{number}Z" for number in range(3)]
     log.append([entry_of(orjson.dumps(_event(eventTime=time))) for time in times])
-    assert [seq for seq, _ in log.latest(None, 2)] == [3, 2]
-    assert [seq for seq, _ in log.latest(2, 2)] == [1]
+    assert [seq for seq, _ in latest(log, None, 2)] == [3, 2]
+    assert [seq for seq, _ in latest(log, 2, 2)] == [1]
 
 
 def _bodies(file: Path, form: str = "jsonl") -> list[Any]:

@@ -234,5 +234,5 @@ def test_entry_that_names_its_own_job_adds_an_input(build: Any) -> None:
 def test_stated_sources_of_one_task_do_not_hide_those_of_another() -> None:
     x, y, a = (DatasetName("db", name) for name in "xya")
     stated, other = Edges({x}, {a}, {a: {x}}), Edges({y}, {a})
-    for both in (merged(stated, other), merged(other, stated)):
+    for both in (merged([stated, other]), merged([other, stated])):
         assert both.sources_of(a) == {x, y}

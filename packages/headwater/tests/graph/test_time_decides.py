@@ -142,7 +142,7 @@ def test_no_upstream_run_starts_after_its_reader_ended(runs: list[Any], build: A
             inf if is_streaming(state, r) and outcome(state, r).ended is None else r.last or 0
             for r in reader.runs
         ]
-        for source in generations.sources(reader):
+        for source in (flow.source for flow in generations.flows_into(reader)):
             assert all((start_of(run) or 0) <= max(ends) for run in source.runs)
 
 

@@ -80,8 +80,8 @@ def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
         assert restore(log, as_of, known_at)[1] == max(usable, default=0)
         result = Past(log).at(Moment(as_of, known_at), live.newest)
         assert result.is_past
-        every = log.entries(as_of=as_of, known_at=known_at)
-        expected = project(read_logged(kind, body) for _, kind, body in every)
+        every = log.rows(as_of=as_of, known_at=known_at)
+        expected = project(read_logged(kind, body) for _, kind, _, body in every)
         assert canonical(result) == canonical(expected)
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -77,7 +76,7 @@ class LevelGraph:
             if isinstance(owner, Run):
                 graph._note_run(generations.state, owner)
         for ref, edges_of_runs in parts.items():
-            graph._add(ref, merged(Edges(), side_by_side(edges_of_runs)))
+            graph._add(ref, merged([side_by_side(edges_of_runs)]))
         graph._link(derivations)
         return graph
 
@@ -178,7 +177,7 @@ def _rolled_up(
         if level is Level.TASK and levels.of(owner.key.job) <= level:
             yield owner, task_edges(levels, found)
         else:
-            yield owner, reduce(merged, (edges for _, edges in found))
+            yield owner, merged(edges for _, edges in found)
 
 
 def _owned(
@@ -234,7 +233,7 @@ class _RunEdges:
             for run in generation.runs:
                 if run.key not in whole:
                     own = generations.own(run).within(part)
-                    self._limited[run.key] = merged(self._limited.get(run.key), own)
+                    self._limited.setdefault(run.key, Edges()).add(own)
 
     def of(self, run: Run) -> Edges:
         return self._limited.get(run.key) or self._generations.own(run)

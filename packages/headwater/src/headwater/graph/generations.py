@@ -23,6 +23,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 from headwater import deadline
@@ -289,10 +290,6 @@ class Generations(RunValues):
         self._flows.update(self._changed, self._history)
         return self._flows.into(generation)
 
-    def sources(self, generation: Generation) -> list[Generation]:
-        """Return the generations that wrote the data which a generation read or kept."""
-        return [flow.source for flow in self.flows_into(generation)]
-
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
         if (side, name) not in self._using:
             state, found, keys = self.state, set[JobRef](), set[RunKey]()
@@ -359,8 +356,8 @@ class Generations(RunValues):
         return self.times.reading(reader, name, writers)
 
     def _by_version(self, ref: JobRef, name: DatasetName) -> ByVersion:
-        key = "\0".join(("by version", *name))
-        return self.derived(ref, key, lambda found: self.times.by_version(found, name))
+        by_version = partial(self.times.by_version, name=name)
+        return self.derived_of_writes(ref, name, "by version", by_version)
 
     def _history(self, ref: JobRef) -> History:
         """Return the generations of a task."""

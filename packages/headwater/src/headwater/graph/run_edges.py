@@ -11,7 +11,7 @@ headwater.graph.placeholders.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headwater.events import Entry, JobRef, parse_entries, source_datasets
@@ -107,14 +107,12 @@ class Edges:
         return self.reads if self.default_sources is None else self.default_sources
 
 
-def merged(one: Edges | None, other: Edges) -> Edges:
-    """Return the edges of two runs, like `Edges.add`, but change neither."""
-    if one is None:
-        return other
-    both = Edges()
-    both.add(one)
-    both.add(other)
-    return both
+def merged(parts: Iterable[Edges]) -> Edges:
+    """Return the edges of several runs, like `Edges.add`, but change none of them."""
+    found = Edges()
+    for part in parts:
+        found.add(part)
+    return found
 
 
 def side_by_side(parts: list[Edges]) -> Edges:
@@ -144,18 +142,17 @@ def run_edges(state: State, run: Run) -> Edges:
         edges.writes |= set(former)
         _take_renames(edges, former)
     elif (sql := sql_lineage(state, run)) is not None:
-        _take_sql(edges, sql.sources)
+        targets = sql.sources.keys() & edges.writes
+        _take_sources(edges, {target: set(sql.sources[target]) for target in targets})
         edges.passed, edges.replaced = sql.passed, sql.replaced
-    elif len(edges.writes) > 1:
-        edges.stated_sources = _sources_by_columns(state, run, edges)
-    if run.key.job in state.handoffs:
-        _hand_off(edges, run.key.job)
-    return edges
+    elif len(edges.writes) > 1 and (sources := _sources_by_columns(state, run, edges)):
+        _take_sources(edges, sources)
+    return _with_handoff(state, edges, run.key.job)
 
 
 def _take_renames(edges: Edges, former: dict[DatasetName, DatasetName]) -> None:
     """Use the former name of each renamed output as its only source, and as that of no other."""
-    if former and (len(edges.writes) > 1 or len(edges.reads) > 1):
+    if len(edges.writes) > 1 or len(edges.reads) > 1:
         edges.default_sources = edges.reads.difference(former.values())
         edges.stated_sources = {name: {source} for name, source in former.items()}
 
@@ -176,9 +173,7 @@ def declared_edges(state: State, job: Job) -> Edges:
         is_current = declared is None or not _replaces(declared, name, facets)
         if is_current and job.ref.name in facets.parsed(DbtExposures).exposures:
             edges.reads.add(state.identity.primary(name))
-    if job.ref in state.handoffs:
-        _hand_off(edges, job.ref)
-    return edges
+    return _with_handoff(state, edges, job.ref)
 
 
 def _replaces(declared: Declared, name: DatasetName, facets: FacetBook) -> bool:
@@ -189,11 +184,13 @@ def _replaces(declared: Declared, name: DatasetName, facets: FacetBook) -> bool:
     return schema in schemas and stamp is not None and stamp < declared.stamp
 
 
-def _hand_off(edges: Edges, job: JobRef) -> None:
-    """Add the handoff of a job. No facet states its sources, so it comes from all inputs."""
-    edges.writes.add(handoff(job))
-    if not edges.is_cross_product:
-        edges.stated_sources = {**(edges.stated_sources or {}), handoff(job): set(edges.reads)}
+def _with_handoff(state: State, edges: Edges, job: JobRef) -> Edges:
+    """Add the handoff of a job, if it has one. No facet states its sources: it has all inputs."""
+    if job in state.handoffs:
+        edges.writes.add(handoff(job))
+        if not edges.is_cross_product:
+            edges.stated_sources = {**(edges.stated_sources or {}), handoff(job): set(edges.reads)}
+    return edges
 
 
 def states_lineage_of_other_jobs(state: State, run: Run) -> bool:
@@ -225,13 +222,12 @@ def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Ent
             edges.stated_sources[target] = edges.stated_sources.get(target, set()) | sources
 
 
-def _take_sql(edges: Edges, sources: Mapping[DatasetName, frozenset[DatasetName]]) -> None:
-    """Add the sources that the SQL text names; those that only the producer names feed all."""
-    named = {target: set(found) for target, found in sources.items() if target in edges.writes}
+def _take_sources(edges: Edges, named: Sources) -> None:
+    """Add the sources that are named for some outputs; those named for none feed all of them."""
     unnamed = edges.reads.difference(*named.values())
     edges.reads |= unnamed.union(*named.values())
     if len(edges.writes) > 1:
-        edges.stated_sources = {target: found | unnamed for target, found in named.items()}
+        edges.stated_sources = {target: sources | unnamed for target, sources in named.items()}
 
 
 def sources_of_entry(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:
@@ -251,15 +247,12 @@ def _explicit_lineage_of(state: State, ref: JobRef) -> Iterable[Entry]:
     return [entry for facet in facets for entry in parsed(facet, parse_entries)]
 
 
-def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources | None:
-    """Return the sources of the outputs with column lineage; None if no output has any."""
+def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources:
+    """Return the sources of the outputs with column lineage."""
     primary = state.identity.primary
-    named: Sources = {}
+    found: Sources = {}
     for spelled, use in run.outputs.items():
         if facet := use.dataset_facets.get("columnLineage"):
             sources = {primary(canonical_name(*dataset)) for dataset in source_datasets(facet)}
-            named.setdefault(primary(spelled), set()).update(sources & edges.reads)
-    if not named:
-        return None
-    unnamed = edges.reads.difference(*named.values())
-    return {target: sources | unnamed for target, sources in named.items()}
+            found.setdefault(primary(spelled), set()).update(sources & edges.reads)
+    return found

@@ -25,7 +25,7 @@ class DamagedRow:
 def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
     """Yield every row of the log that cannot be read, in order of arrival."""
     redact_line = log.redactor.redact_line
-    for seq, kind, body in log.entries():
+    for seq, kind, _, body in log.rows():
         try:
             read_logged(kind, body)
         except EventError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _PAGE = 1_000
 _PRUNED, _HORIZON = "pruned_until", "horizon"  # keys of the table `meta`
-_PORTION = 1_000_000  # characters of bodies
-SIZE = sa.func.length(schema.events.c.body).label("size")
 _LAST_SEQ = sa.select(sa.func.max(schema.events.c.seq))  # built once, as every append uses it
 
 
@@ -109,13 +107,6 @@ class EventLog(Database):
         rows = self.rows(after, page_size=page_size)
         return ((row.seq, row.body) for row in rows if row.kind == schema.OPENLINEAGE)
 
-    def entries(
-        self, after: int = 0, *, as_of: int | None = None, known_at: int | None = None
-    ) -> Iterator[tuple[int, str, str]]:
-        """Yield every (seq, kind, body) after a `seq`; see `rows`."""
-        rows = self.rows(after, as_of=as_of, known_at=known_at)
-        return ((row.seq, row.kind, row.body) for row in rows)
-
     def rows(
         self,
         after: int = 0,
@@ -146,71 +137,6 @@ class EventLog(Database):
             if len(page) < page_size:
                 return
             after = page[-1].seq
-
-    def latest(self, before: int | None, limit: int) -> Iterator[tuple[int, str]]:
-        """Yield the latest (seq, body), before a `seq` if given, newest first."""
-        table = schema.events
-        query = sa.select(table.c.seq, SIZE).where(table.c.kind == schema.OPENLINEAGE)
-        if before is not None:
-            query = query.where(table.c.seq < before)
-        rows = self.fetch(query.order_by(table.c.seq.desc()).limit(limit))
-        return self.bodies((row.seq, row.size) for row in rows)
-
-    def bodies(self, sizes: Iterable[tuple[int, int]]) -> Iterator[tuple[int, str]]:
-        """Yield the (seq, body) of events by their `seq` and size, without deleted ones.
-
-        About a million characters are in memory, or one event.
-        """
-        table = schema.events
-        for seqs in _portions(sizes):
-            query = sa.select(table.c.seq, table.c.body).where(table.c.seq.in_(seqs))
-            found = {row.seq: row.body for row in self.fetch(query)}
-            yield from ((seq, found.pop(seq)) for seq in seqs if seq in found)
-
-    def holding(
-        self, text: str, span: tuple[int, int], after: tuple[int, int], limit: int
-    ) -> Iterator[tuple[int, int, str]]:
-        """Yield the (event time, seq, body) of events that contain a text, ignoring case.
-
-        They are ordered by event time and seq. `span` is the first and the last event time
-        (microseconds), `after` the event time and seq after which to start.
-        """
-        table = schema.events
-        place = sa.tuple_(table.c.event_time, table.c.seq)
-        query = (
-            sa.select(table.c.event_time, table.c.seq, SIZE)
-            .where(
-                table.c.kind == schema.OPENLINEAGE,
-                table.c.event_time.between(*span),
-                place > sa.tuple_(*after),
-                table.c.body.icontains(text, autoescape=True),
-            )
-            .order_by(table.c.event_time, table.c.seq)
-            .limit(limit)
-        )
-        rows = self.fetch(query)
-        times = {row.seq: row.event_time for row in rows}
-        return (
-            (times[seq], seq, body)
-            for seq, body in self.bodies((row.seq, row.size) for row in rows)
-        )
-
-    def behind(self, seq: int) -> tuple[int, int]:
-        """Return the arrival of the last event up to `seq`, and the number of later events.
-
-        The arrival is in microseconds, 0 if there is no event.
-        """
-        table = schema.events
-        last = sa.select(table.c.received_at).where(table.c.seq <= seq)
-        received_at = self.value(last.order_by(table.c.seq.desc()).limit(1)) or 0
-        later = sa.select(sa.func.count()).select_from(table).where(table.c.seq > seq)
-        return received_at, self.value(later)
-
-    def seq_of(self, hash_: str) -> int | None:
-        """Return the `seq` of an event by its identity; None if it is not in the log."""
-        table = schema.events
-        seq: int | None = self.value(sa.select(table.c.seq).where(table.c.hash == hash_))
-        return seq
 
     def offsets(self) -> dict[str, Offset]:
         """Return the offset of every spool file, by path."""
@@ -289,17 +215,3 @@ def _row(entry: Entry, now: int) -> dict[str, object]:
         "received_at": now,
         "body": entry.body,
     }
-
-
-def _portions(sizes: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
-    """Divide events, given by `seq` and size, into portions of limited size."""
-    portion: list[int] = []
-    left = _PORTION
-    for seq, size in sizes:
-        if portion and size > left:
-            yield portion
-            portion, left = [], _PORTION
-        portion.append(seq)
-        left -= size
-    if portion:
-        yield portion

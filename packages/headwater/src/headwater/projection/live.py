@@ -129,7 +129,7 @@ class Live:
         self._horizon = self.log.horizon()
         state, restored = restore(self.log)
         with gc_paused():
-            for seq, kind, body in self.log.entries(restored):
+            for seq, kind, _, body in self.log.rows(restored):
                 with suppress(EventError):  # reported when it was first read
                     apply(state, read_logged(kind, body))
                 restored = seq
@@ -257,7 +257,7 @@ class Live:
         self._seq = appended.after
 
     def _catch_up(self) -> None:
-        for seq, kind, body in self.log.entries(self._seq):
+        for seq, kind, _, body in self.log.rows(self._seq):
             change: Change
             try:
                 change = partial(_apply, read_logged(kind, body))

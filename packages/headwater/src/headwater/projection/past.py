@@ -44,10 +44,10 @@ class Past:
         )
         state.is_past = True
         until = moment.as_of, moment.known_at
-        missing = self._log.entries(applied, as_of=until[0], known_at=until[1])
+        missing = self._log.rows(applied, as_of=until[0], known_at=until[1])
         try:
             with gc_paused():
-                for seq, kind, body in missing if applied < newest else ():
+                for seq, kind, _, body in missing if applied < newest else ():
                     deadline.check()
                     with suppress(EventError):  # `Live` reports the row
                         apply(state, read_logged(kind, body))

@@ -173,11 +173,11 @@ def _versions(
 def _version_at_start(generations: Generations, reader: Run, name: DatasetName) -> str | None:
     """Return the reported version that a dataset had when a run read it; None if unknown."""
     generation, moment = generations.generation_of(reader), ended_at(generations.state, reader)
-    sources = generations.sources(generation) if generation else ()
+    flows = generations.flows_into(generation) if generation else ()
     found = [
         (write.at <= moment, write.at, write.version)
-        for source in sources
-        for write in written_by(generations, source, name)
+        for flow in flows
+        for write in written_by(generations, flow.source, name)
         if write.is_stated
     ]
     return max(found)[-1] if found else None

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from headwater.errors import EventError
 from headwater.events import load
 from headwater.log import EventLog, schema
-from headwater.log.store import SIZE
+from headwater.log.reading import SIZE, bodies
 from headwater.query.models import Json
 
 Span = tuple[int | None, int | None]
@@ -48,7 +48,7 @@ def loaded(text: str) -> Json | None:
 def _portions(log: EventLog, total: int, sizes: list[tuple[int, int]]) -> Iterator[bytes]:
     yield b'{"totalCount":%d,"events":[' % total
     comma = b""
-    for _, text in log.bodies(sizes):
+    for _, text in bodies(log, sizes):
         if loaded(text) is not None:
             yield comma + text.encode()
             comma = b","

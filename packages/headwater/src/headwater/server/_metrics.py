@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headwater import deadline
 from headwater.errors import LogError
 from headwater.health.models import HealthState
+from headwater.log.reading import behind
 from headwater.plugin import load_all
 from headwater.projection.live import Live
 from headwater.server._counts import RequestCounts
@@ -139,8 +140,8 @@ def _nodes(state: ServerState) -> Metric:
 
 
 def _of_log(live: Live) -> Iterator[Metric]:
-    received_at, behind = live.log.behind(live.newest)
-    yield _gauge("projection_lag_events", "Stored events that queries do not see yet.", behind)
+    received_at, later = behind(live.log, live.newest)
+    yield _gauge("projection_lag_events", "Stored events that queries do not see yet.", later)
     text = "Arrival of the newest event that queries see; 0 without events."
     yield _gauge("projection_newest_event_timestamp_seconds", text, received_at / 1e6)
     for metrics in load_all("metrics"):

@@ -44,6 +44,7 @@ from headwater.http.routes import (
     get,
 )
 from headwater.http.state import Shared
+from headwater.log.reading import containing, latest
 from headwater.projection import RunKey, State
 from headwater.query.models import Json, Page
 from headwater.query.pages import cursor_of, paged, place_of
@@ -105,7 +106,7 @@ def list_events_of_run(
         after = (int(time), int(seq))
     span = found.first or 0, found.last or 0
     bodies: list[orjson.Fragment] = []
-    events = live.log.holding(found.key.run_id, span, after, _MOST_READ)
+    events = containing(live.log, found.key.run_id, span, after, _MOST_READ)
     is_more, size, read = False, 0, 0
     for time, seq, text in deadline.watched(events):
         if is_more := len(bodies) == limit or size > _MOST_CHARACTERS:
@@ -125,7 +126,7 @@ def list_warnings(live: LiveState, limit: Limit = 100, cursor: Cursor = None) ->
     """
     found: list[EventInfo] = []
     last = None if cursor is None else int(place_of(_WARNINGS, cursor, (int,))[0])
-    events = live.log.latest(last, _MOST_READ)
+    events = latest(live.log, last, _MOST_READ)
     read = 0
     for seq, text in events:
         if len(found) == limit:

@@ -231,7 +231,7 @@ def test_cli_adds_lists_and_removes_rules(
 
 def test_projection_of_the_reversed_log_has_the_rule(shop: Live) -> None:
     _say(shop, "09:00:00")
-    entries = [read_logged(kind, body) for _, kind, body in shop.log.entries()]
+    entries = [read_logged(kind, body) for _, kind, _, body in shop.log.rows()]
     with shop.reading() as state:
         assert canonical(project(reversed(entries))) == canonical(state)
 

@@ -17,6 +17,7 @@ from headwater.errors import NotFoundError
 from headwater.events import parse_time, to_micros
 from headwater.identity import DatasetName
 from headwater.log import EventLog, read_logged
+from headwater.log.reading import latest
 from headwater.plugins.aliases._entry import make_alias
 from headwater.plugins.aliases._service import alias_entry
 from headwater.plugins.aliases.commands import print_suggested
@@ -216,7 +217,7 @@ def test_cli_adds_lists_and_removes_aliases(
 
 def test_projection_of_the_reversed_log_has_the_aliases(shop: Live) -> None:
     _say(shop, "orders", "shop.orders", "09:00:00")
-    entries = [read_logged(kind, body) for _, kind, body in shop.log.entries()]
+    entries = [read_logged(kind, body) for _, kind, _, body in shop.log.rows()]
     with shop.reading() as state:
         assert export(project(reversed(entries))) == export(state)
 
@@ -224,8 +225,8 @@ def test_projection_of_the_reversed_log_has_the_aliases(shop: Live) -> None:
 @pytest.mark.each_database
 def test_aliases_are_stored_but_are_not_events(log: EventLog) -> None:
     log.append([make_alias(_A, _B, _at("08:00:00"))])
-    assert (list(log.read()), list(log.latest(None, 5))) == ([], [])
-    assert [kind for _, kind, _ in log.entries()] == ["alias"]
+    assert (list(log.read()), list(latest(log, None, 5))) == ([], [])
+    assert [row.kind for row in log.rows()] == ["alias"]
 
 
 def _orphans(

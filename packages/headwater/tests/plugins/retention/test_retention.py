@@ -37,7 +37,7 @@ from packages.headwater.tests.support.retention_logs import (
 
 
 def _count(log: EventLog) -> int:
-    return sum(1 for _ in log.entries())
+    return sum(1 for _ in log.rows())
 
 
 def _plan(log: EventLog, cutoff: int = BASE + DAY) -> Plan:
@@ -180,7 +180,7 @@ def test_removals_that_lineage_depends_on_stay(kind: str, log: EventLog, build: 
     before = answers_now(live)
     prune(log, _plan(log))
     assert answers_now(Live(log)) == before
-    kept = {read_logged(kind, body).hash for _, kind, body in log.entries()}
+    kept = {read_logged(kind, body).hash for _, kind, _, body in log.rows()}
     assert (build.entry(change(30)).hash in kept) == (kind == "RENAME")  # with its former name
 
 

@@ -18,6 +18,7 @@ from headwater.collect.server_events import events_of_server
 from headwater.console.client import settings_of
 from headwater.errors import ConfigError, DeliveryError, EventError, UnavailableError
 from headwater.log import EventLog, read_entry
+from headwater.log.reading import seq_of
 from headwater.plugins.delivery.backend import Backend, Delivery
 from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
@@ -146,7 +147,7 @@ def replay_events(
     result = Replayed(position=after)
 
     def was_sent(hash_: str) -> bool:
-        seq = live.log.seq_of(hash_)
+        seq = seq_of(live.log, hash_)
         return seq is not None and after < seq <= result.position
 
     for seq, body in live.log.read(after):

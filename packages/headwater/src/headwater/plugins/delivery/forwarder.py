@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from headwater.errors import DeliveryError, EventError, LogError, UnavailableError
 from headwater.events import load
+from headwater.log.reading import seq_of
 from headwater.plugins.delivery._store import Deliveries
 from headwater.plugins.delivery.backend import Backend, Delivery, Processing
 from headwater.plugins.delivery.backends import read_backends
@@ -183,7 +184,7 @@ class Forwarder(ThreadedWorker):
         return rejection
 
     def _was_sent(self, hash_: str) -> bool:
-        seq = self._live.log.seq_of(hash_)
+        seq = seq_of(self._live.log, hash_)
         return seq is not None and seq <= self._position
 
     def _advance(self, seq: int, rejection: str | None) -> None:

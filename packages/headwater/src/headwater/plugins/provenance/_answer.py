@@ -116,7 +116,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
             if is_job(generation.job):
                 declared.append(_declared(generation, edges))
             continue
-        sources = generations.sources(generation)
+        sources = [flow.source for flow in generations.flows_into(generation)]
         input_versions = _written(generations, ((run, None) for g in sources for run in g.runs))
         for run in generation.runs:
             owner = generations.levels.owner(run, level)

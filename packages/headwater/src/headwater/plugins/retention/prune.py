@@ -196,7 +196,7 @@ def _graph(log: EventLog, newest: int, without: frozenset[int] = frozenset()) ->
     """Return the edges of all levels from the events up to `newest`, except the `without` ones."""
     state = State()
     with gc_paused():
-        for seq, kind, body in log.entries():
+        for seq, kind, _, body in log.rows():
             if seq <= newest and seq not in without:
                 try:
                     apply(state, read_logged(kind, body))

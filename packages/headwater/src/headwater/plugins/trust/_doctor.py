@@ -21,6 +21,7 @@ from headwater.health.models import Finding
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.log import EventLog
+from headwater.log.reading import latest
 from headwater.plugins.trust._names import (
     locations_with_several_names,
     names_of_several_locations,
@@ -285,7 +286,7 @@ def _intake(log: EventLog, spool: Spool) -> Iterator[Finding]:
 
 def _events_with_warnings(log: EventLog) -> int:
     """Return the number of the newest events that have warnings."""
-    return sum(_has_warnings(text) for _, text in log.latest(None, _NEWEST))
+    return sum(_has_warnings(text) for _, text in latest(log, None, _NEWEST))
 
 
 def _has_warnings(text: str) -> bool:
