@@ -132,3 +132,18 @@ def test_view_of_a_folder_may_read_an_unused_file(build: Any) -> None:
     state = at(_folder(build, "view"), "2026-12-31T00:00:00Z")
     found = {item["name"]: item["reasons"] for item in unused_answer(state, days=1)["items"]}
     assert "view" in {reason["kind"] for reason in found["a/p"]}
+
+
+def test_change_of_a_column_may_affect_what_is_downstream_of_a_handoff(build: Any) -> None:
+    load = run_event("load", writes="c", run="l", time="2026-03-25T10:00:00Z")
+    load["outputs"][0]["facets"] = {"schema": {"fields": [{"name": "x"}]}}
+    state = build.state(
+        load,
+        run_event("up", reads="c", run="u", time="2026-03-25T11:00:00Z"),
+        run_event("down", into(dataset("d"), job("up")), writes="d", run="d"),
+    )
+    assert [node["name"] for node in impact_answer(state, "c", "x")["possible"]] == [
+        "up",
+        "down",
+        "d",
+    ]

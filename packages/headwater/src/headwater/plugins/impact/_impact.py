@@ -21,6 +21,7 @@ from headwater.graph.frontier import Walked
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, kind_of, node_ref, owners_of
+from headwater.graph.placeholders import only_datasets
 from headwater.graph.walk import neighbours, parts_of, reach, reached, replaced
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
@@ -112,7 +113,9 @@ def _possibly_affected(
         for run in generation.runs:
             described -= from_unnamed_columns(state, run, datasets)
         if bare := edges.writes - described - datasets:
-            open_ += map(Node.of_dataset, bare)
+            named = only_datasets(bare)
+            open_ += map(Node.of_dataset, named)
+            open_ += graph.linked(Node.of_job(generation.job), "down") if named < bare else ()
         is_known = any(generation.runs) and all(is_text_complete(state, r) for r in generation.runs)
         if bare or not (edges.writes or is_known):
             found.add(Node.of_job(generation.job))
@@ -130,6 +133,7 @@ class _Describe:
         self._generations, self._graph, self._tags = generations, graph, tags
 
     def node(self, node: Node, distance: int) -> AffectedNode:
+        """Describe a job, with its newest run, or a dataset, with its tags."""
         if node.type == "dataset":
             affected = self._dataset(node, distance)
             affected["tags"] = self._tags.as_info(node.dataset_name)
