@@ -14,7 +14,7 @@ Handoffs and derivations (see headwater.graph.run_edges) become direct links bet
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal, NamedTuple
@@ -115,26 +115,18 @@ class LevelGraph:
             yield from (DataEdge(ref, "reads", name) for name in edges.reads)
             yield from (DataEdge(ref, "writes", name) for name in edges.writes)
 
-    def edges(self) -> Iterator[tuple[Node, Node]]:
-        """Yield every edge, in the direction of the data."""
-        for ref, edges in self.jobs.items():
-            job = Node.of_job(ref)
-            yield from ((Node.of_dataset(name), job) for name in edges.reads)
-            yield from ((job, Node.of_dataset(name)) for name in edges.writes)
-        yield from self.links()
-
     def _connect(self, above: Node, below: Node) -> None:
         self._links["up"].setdefault(below, set()).add(above)
         self._links["down"].setdefault(above, set()).add(below)
 
     def _link(self, derivations: list[Edges]) -> None:
-        """Replace derivations and handoffs with links between the datasets and jobs of both."""
+        """Link both ends of each derivation and of each handoff, and remove the placeholders."""
         for edges in derivations:
-            for name, end in product(edges.reads, map(Node.of_dataset, edges.writes)):
-                is_handoff = handoff_job(name) is not None
-                jobs = map(Node.of_job, self.writers_of(name))
-                for start in jobs if is_handoff else [Node.of_dataset(name)]:
-                    self._connect(start, end)
+            for source, target in product(edges.reads, map(Node.of_dataset, edges.writes)):
+                is_handoff = handoff_job(source) is not None
+                jobs = map(Node.of_job, self.writers_of(source))
+                for node in jobs if is_handoff else [Node.of_dataset(source)]:
+                    self._connect(node, target)
         for name in [name for name in (*self.readers, *self.writers) if handoff_job(name)]:
             readers, writers = self.readers.pop(name, set()), self.writers.pop(name, set())
             for ref in readers:
@@ -185,15 +177,15 @@ def _owned(
 ) -> Iterator[tuple[Run, Run, Edges]]:
     """Yield the owner at a level of each run, the run and its edges at that level."""
     current = list({run.key: run for generation in parts for run in generation.runs}.values())
-    own, levels = _RunEdges(generations, parts), generations.levels
+    edges_of, levels = _edges_of_runs(generations, parts), generations.levels
     if level is None:
-        yield from ((run, run, own.of(run)) for run in current)
+        yield from ((run, run, edges_of(run)) for run in current)
         return
     if level is Level.QUERY:
         current = _without_wrappers(generations.state, current)
-    below = edges_below(levels, ((run, own.of(run)) for run in current))
+    below = edges_below(levels, ((run, edges_of(run)) for run in current))
     for run in current:
-        edges = own.of(run)
+        edges = edges_of(run)
         owner = levels.owner(run, level)
         if levels.of(owner.key.job) > level and run.key in below:
             edges = edges_not_below(edges, below[run.key])
@@ -217,26 +209,21 @@ def without_empty_writes(
     return found
 
 
-class _RunEdges:
-    """The edges reported by each run itself, limited to the requested part of its generation."""
+def _edges_of_runs(
+    generations: Generations, parts: Mapping[Generation, Edges]
+) -> Callable[[Run], Edges]:
+    """Return a function that returns the edges that a run reports itself.
 
-    def __init__(self, generations: Generations, parts: Mapping[Generation, Edges]) -> None:
-        self._generations = generations
-        whole = {
-            run.key
-            for generation, part in parts.items()
-            if part is generation.original.edges
-            for run in generation.runs
-        }
-        self._limited: dict[RunKey, Edges] = {}
-        for generation, part in parts.items():
-            for run in generation.runs:
-                if run.key not in whole:
-                    own = generations.own(run).within(part)
-                    self._limited.setdefault(run.key, Edges()).add(own)
-
-    def of(self, run: Run) -> Edges:
-        return self._limited.get(run.key) or self._generations.own(run)
+    They are limited to the requested part of its generation.
+    """
+    of_whole = (g for g, part in parts.items() if part is g.original.edges)
+    whole = {run.key for generation in of_whole for run in generation.runs}
+    limited: dict[RunKey, Edges] = {}
+    for generation, part in parts.items():
+        for run in generation.runs:
+            if run.key not in whole:
+                limited.setdefault(run.key, Edges()).add(generations.own(run).within(part))
+    return lambda run: limited.get(run.key) or generations.own(run)
 
 
 def _without_wrappers(state: State, runs: list[Run]) -> list[Run]:

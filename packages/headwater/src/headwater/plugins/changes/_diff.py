@@ -8,6 +8,7 @@ from typing import TypeVar
 from headwater import deadline
 from headwater.events.facets import Schema, SourceCode, SourceCodeLocation
 from headwater.graph.current import level_of, whole_graph_of
+from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, kind_of, node_id, typed_name
 from headwater.plugins.changes.models import CodeDifference, DiffAnswer, SchemaDifference
 from headwater.projection import Run, RunState, State, outcome
@@ -24,9 +25,7 @@ Change = TypeVar("Change", SchemaDifference, CodeDifference)
 @query("diff", Times.BETWEEN)
 def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
     """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
-    old_edges, new_edges = (
-        set(whole_graph_of(state, level_of(level)).edges()) for state in (before, after)
-    )
+    old_edges, new_edges = (_edges(state, level_of(level)) for state in (before, after))
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
     edges = old_edges ^ new_edges
@@ -51,6 +50,16 @@ def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffA
         "code": code,
         "failed": _failed(before, after),
     }
+
+
+def _edges(state: State, level: Level) -> set[tuple[Node, Node]]:
+    """Return all edges at a level, in the direction of the data."""
+    graph = whole_graph_of(state, level)
+    edges = set(graph.links())
+    for ref, direction, name in graph.data_edges():
+        job, dataset = Node.of_job(ref), Node.of_dataset(name)
+        edges.add((dataset, job) if direction == "reads" else (job, dataset))
+    return edges
 
 
 def _kind(state: State, node: Node) -> str | None:
