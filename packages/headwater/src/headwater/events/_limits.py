@@ -87,7 +87,10 @@ def _problem(place: _Place) -> tuple[str, str] | None:
 
 
 def _path(keys: Any) -> str:
-    """Return the path of a place; a long path is truncated."""
+    """Return a path as text, such as `run.facets[0]`; `keys` are linked (parent, key) pairs.
+
+    A long path is truncated.
+    """
     parts: list[Any] = []
     while keys is not None:
         keys, key = keys

@@ -69,7 +69,7 @@ def upstream_of(
     """
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
-    visits = Frontier((-inf, sliced, target) for root in roots for sliced in root.slices)
+    visits = Frontier((-inf, slice_, target) for root in roots for slice_ in root.slices)
     for time, generation, name in visits:
         edges = generation.edges
         is_whole = name is None or edges.is_cross_product
@@ -96,7 +96,7 @@ def downstream_of(
     present = generations.present
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
-    visits = Frontier((0, sliced, source, False) for root in roots for sliced in root.slices)
+    visits = Frontier((0, slice_, source, False) for root in roots for slice_ in root.slices)
     for since, generation, via, is_kept in visits:
         edges = generation.edges
         is_whole = via is None or (edges.is_cross_product and not is_kept)

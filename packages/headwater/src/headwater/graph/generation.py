@@ -118,10 +118,10 @@ class Generation:
     def writing(self, name: DatasetName, replaced: Iterable[str]) -> list[Generation]:
         """Return the slices that wrote a dataset, without those of replaced partitions."""
         return [
-            sliced
-            for sliced in self.slices
-            if name in sliced.edges.writes
-            if name not in sliced.parts or not sliced.parts[name].issubset(replaced)
+            slice_
+            for slice_ in self.slices
+            if name in slice_.edges.writes
+            if name not in slice_.parts or not slice_.parts[name].issubset(replaced)
         ]
 
     def queried(self, output: DatasetName, span: Span, edges: Callable[[], Edges]) -> Generation:
@@ -258,13 +258,13 @@ class EffectiveGenerations:
     def unreplaced(self) -> list[Generation]:
         """Return the slices with an output that no later finished one wrote, newest first."""
         return [
-            sliced
+            slice_
             for generation, left in reversed(self._remaining.items())
-            for sliced in generation.slices
+            for slice_ in generation.slices
             if any(
-                parts is None or not parts.isdisjoint(sliced.parts[name])
+                parts is None or not parts.isdisjoint(slice_.parts[name])
                 for name, parts in left.items()
-                if name in sliced.edges.writes
+                if name in slice_.edges.writes
             )
         ]
 
@@ -313,7 +313,7 @@ def latest(oldest_first: list[Generation]) -> list[Generation]:
 def effective(oldest_first: list[Generation]) -> list[Generation]:
     """Return the slices of the effective generations: the latest and the unreplaced ones."""
     found = _after_all(oldest_first)
-    newest = (sliced for generation in found.latest for sliced in generation.slices)
+    newest = (slice_ for generation in found.latest for slice_ in generation.slices)
     return list(dict.fromkeys((*newest, *found.unreplaced)))
 
 
@@ -326,6 +326,6 @@ def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
     return {
         name
         for generation in oldest_first
-        for sliced in generation.slices
-        for name in (sliced.queried_outputs if sliced in current else sliced.edges.writes)
+        for slice_ in generation.slices
+        for name in (slice_.queried_outputs if slice_ in current else slice_.edges.writes)
     }

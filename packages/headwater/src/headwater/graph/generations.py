@@ -268,11 +268,11 @@ class Generations(RunValues):
         """Return the flows into a generation, from those that wrote what it read or kept."""
         return [
             Flow(source, name, is_kept, reading.until(source), reading.proves(source, name))
-            for sliced in generation.slices
-            for is_kept, names in ((False, sliced.edges.reads), (True, sliced.kept))
+            for slice_ in generation.slices
+            for is_kept, names in ((False, slice_.edges.reads), (True, slice_.kept))
             for name in names
-            for reading in (self.reading(name, sliced, only_earlier=is_kept),)
-            for source in self._written(name, reading, sliced)
+            for reading in (self.reading(name, slice_, only_earlier=is_kept),)
+            for source in self._written(name, reading, slice_)
         ]
 
     def _flows_within(self, generation: Generation) -> Iterator[Flow]:

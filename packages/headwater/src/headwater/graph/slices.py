@@ -132,8 +132,8 @@ def _slice(
 def _rest(generation: Generation, slices: Sequence[Generation]) -> Generation | None:
     """Return a copy with the remaining outputs and inputs; None if there are neither."""
     edges = generation.edges
-    writes = edges.writes.difference(*(sliced.edges.writes for sliced in slices))
-    reads = edges.reads.difference(*(sliced.edges.reads for sliced in slices))
+    writes = edges.writes.difference(*(slice_.edges.writes for slice_ in slices))
+    reads = edges.reads.difference(*(slice_.edges.reads for slice_ in slices))
     sources = {name: edges.sources_of(name) for name in writes}
     if not writes and not reads:
         return None

@@ -27,15 +27,16 @@ def task_edges(levels: Levels, parts: Sequence[Part]) -> Edges:
         return parts[0][1]
     below = edges_below(levels, parts)
     stated = _sources_by_query([part for part in parts if part[0].key not in below])
-    around = [(edges, below[run.key]) for run, edges in parts if run.key in below]
+    # The edges of each run with runs below it, and those of these runs.
+    enclosing = [(edges, below[run.key]) for run, edges in parts if run.key in below]
     reads = {name for _, edges in parts for name in edges.reads}
-    for name, (edges, lower) in product(stated, around):
-        stated[name] |= edges.reads - lower.reads if edges.is_cross_product else set()
-    for edges, lower in around:
+    for name, (edges, inner) in product(stated, enclosing):
+        stated[name] |= edges.reads - inner.reads if edges.is_cross_product else set()
+    for edges, inner in enclosing:
         for name in edges.writes:
             if not edges.is_cross_product:
                 stated[name] = stated.get(name, set()) | edges.sources_of(name)
-            elif name not in lower.writes:
+            elif name not in inner.writes:
                 stated[name] = reads
     if all(found == reads for found in stated.values()):
         return Edges(reads, set(stated))
@@ -67,12 +68,12 @@ def edges_below(levels: Levels, parts: Iterable[Part]) -> dict[RunKey, Edges]:
     return below
 
 
-def edges_not_below(edges: Edges, lower: Edges) -> Edges:
+def edges_not_below(edges: Edges, inner: Edges) -> Edges:
     """Return the edges of a run that no run below it reports.
 
     If edges remain on one side, the other side stays complete. Otherwise, a step that reads a table
     with a query and writes an artifact itself would have no path between the two.
     """
-    reads, writes = edges.reads - lower.reads, edges.writes - lower.writes
+    reads, writes = edges.reads - inner.reads, edges.writes - inner.writes
     left = Edges(edges.reads if writes else reads, edges.writes if reads else writes)
     return edges.within(left)

@@ -224,7 +224,7 @@ class Times:
                 if name not in generation.partial:
                     break
                 covered |= generation.parts[name]
-        return [sliced for g, since in counted.items() for sliced in g.writing(name, since)]
+        return [slice_ for g, since in counted.items() for slice_ in g.writing(name, since)]
 
     def with_rows(
         self, writers: list[Generation], name: DatasetName, reading: Reading

@@ -133,10 +133,10 @@ UNIQUE, OF_HOST, OF_SESSION = range(3)
 
 @lru_cache(maxsize=65_536)
 def locality(name: DatasetName) -> int:
-    """Return where a name is unique.
+    """Return where a name is unique: UNIQUE (everywhere), OF_HOST or OF_SESSION.
 
     A name without an authority belongs to a session, as do all in `flink://`. The hosts of
-    machines, clusters and private networks are reused. A location is the place itself: unique.
+    machines, clusters and private networks are reused. A location, such as s3://, is unique.
     """
     namespace = name.namespace
     if is_location(name) or UNIQUE_NAMESPACE.fullmatch(namespace):

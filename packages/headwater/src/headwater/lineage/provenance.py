@@ -37,7 +37,7 @@ def writing_version(generations: Generations, name: DatasetName, version: str) -
     """Return the generations (their slices) with a run that wrote a version of a dataset."""
     primary, state = generations.state.identity.primary, generations.state
     return [
-        sliced
+        slice_
         for ref in generations.writers(name)
         for generation in generations.derived(ref, "generations", list)
         if any(
@@ -47,7 +47,7 @@ def writing_version(generations: Generations, name: DatasetName, version: str) -
             for run in generation.runs
             for spelled, use in run.outputs.items()
         )
-        for sliced in generation.writing(name, ())
+        for slice_ in generation.writing(name, ())
     ]
 
 

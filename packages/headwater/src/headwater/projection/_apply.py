@@ -20,13 +20,13 @@ from headwater.events.facets import JobDependencies, LifecycleStateChange, Paren
 from headwater.identity import DatasetName, canonical_name, symlinks_of
 from headwater.projection._records import (
     INPUT_FACETS,
+    add_to_folders,
     add_writer,
     job_record,
-    place,
+    record_change,
+    record_renamed_uses,
     run_record,
     select,
-    touch,
-    touch_users,
     update_dataset_of_event,
     update_job,
     update_use,
@@ -84,8 +84,8 @@ def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
         for name in state.identity.set_manual(*pairs):
             state.changed_names.add(name, state.revision + 1)
         for name in (one, other) if event.relation == "same" else ():
-            place(state, name)  # no event of a producer may have it
-        touch_users(state)
+            add_to_folders(state, name)  # no event of a producer may have it
+        record_renamed_uses(state)
 
 
 def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
@@ -105,7 +105,7 @@ def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
 def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     job = update_job(state, event.job, event.job_facets, stamp)
     run = run_record(state, RunKey(event.run_id, job.ref))  # job.ref: share one object
-    touch(state, run)
+    record_change(state, run)
     job.runs.add(run.key)
     is_new = not run.has_events
     if is_new and (run.children or len(state.runs_by_id[event.run_id]) > 1):

@@ -16,11 +16,11 @@ MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 INPUT_FACETS = ("schema", *DATASET_FACETS, "dataQualityMetrics")  # also per run of inputs
 
 
-def _touch_changes(state: State, name: DatasetName) -> None:
+def _record_changes_in_sql(state: State, name: DatasetName) -> None:
     """Record changes of the runs whose SQL text may change a table that got a name."""
     if state.changes_by_table:
         for key in state.changes_by_table.get(name.name.rpartition(".")[2].lower(), ()):
-            touch(state, state.runs[key])
+            record_change(state, state.runs[key])
 
 
 def update_use(
@@ -68,12 +68,12 @@ def select(facets: Facets, names: Iterable[str]) -> Facets:
 def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     """Record the names and facets of a dataset; return the name of its record."""
     name = state.identity.add(item)
-    touch_users(state)
+    record_renamed_uses(state)
     record = state.datasets.get(name)
     if record is None or symlinks_of(item):
         for alias in (name, *symlinks_of(item)):
-            _touch_changes(state, alias)
-            place(state, alias)
+            _record_changes_in_sql(state, alias)
+            add_to_folders(state, alias)
     if record is None:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
@@ -87,7 +87,7 @@ def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     return name
 
 
-def place(state: State, name: DatasetName) -> None:
+def add_to_folders(state: State, name: DatasetName) -> None:
     """Record the folders of a new name; see headwater.graph.folders."""
     folders = list(folders_above(name))
     if folders and name not in state.files.get(folders[0], ()):
@@ -95,23 +95,23 @@ def place(state: State, name: DatasetName) -> None:
             state.files.setdefault(folder, set()).add(name)
 
 
-def touch(state: State, run: Run) -> None:
+def record_change(state: State, run: Run) -> None:
     """Record the change of a run."""
     state.changed_runs.add(run.key, state.revision + 1)
 
 
-def touch_users(state: State) -> None:
+def record_renamed_uses(state: State) -> None:
     """Record changes of the runs and declarations whose datasets got other names."""
     for name in state.identity.renamed:
         state.renamed.add(name, state.revision + 1)
-        _touch_changes(state, name)
+        _record_changes_in_sql(state, name)
         record = state.datasets.get(name)
         state.structure_changes += name in state.derived_from
         if record is not None:
             is_stated = record.declaring or record.derivation or record.lifecycle
             state.structure_changes += bool(is_stated)
             for key in record.readers | record.writers:
-                touch(state, state.runs[key])
+                record_change(state, state.runs[key])
     for name in state.identity.regrouped | state.identity.renamed:
         state.placed.add(name, state.revision + 1)
     state.identity.renamed.clear()

@@ -31,15 +31,15 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def __init__(self, options: ServerOptions, **given: Any) -> None:
         super().__init__(**given)
-        self._most, self._seconds = options.most_connections, options.body_seconds
+        self._most_connections, self._body_seconds = options.most_connections, options.body_seconds
         self._arrival_ends: float | None = None  # None: no request is arriving
-        self._overhead = 0
-        self._unread = 0  # bytes of responses when the client last read enough
-        self._read_at = 0.0
+        self._overhead = 0  # bytes of the request's head and of the framing of its body
+        self._unread = 0  # bytes of responses at that time
+        self._read_at = 0.0  # when the client last read enough
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Reject a connection above the limit."""
-        if len(self.connections) < self._most:
+        if len(self.connections) < self._most_connections:
             super().connection_made(cast(asyncio.Transport, transport))
             self._expect(self._head_seconds)
             return
@@ -90,16 +90,16 @@ class BoundedProtocol(HttpToolsProtocol):
         unread = self.transport.get_write_buffer_size()
         if not unread or unread > self._unread or unread <= self._unread - _LEAST_READ:
             self._unread, self._read_at = unread, now
-        elif now - self._read_at > self._seconds:
+        elif now - self._read_at > self._body_seconds:
             self.transport.abort()
 
     @property
     def _head_seconds(self) -> float:
-        return min(_HEAD_SECONDS, self._seconds)
+        return min(_HEAD_SECONDS, self._body_seconds)
 
     @property
     def _whole_seconds(self) -> float:
-        return self._seconds + _HEAD_SECONDS
+        return self._body_seconds + _HEAD_SECONDS
 
     @property
     def _is_idle(self) -> bool:

@@ -149,7 +149,7 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._app = app
-        self._checked = time.monotonic()
+        self._checked_at = time.monotonic()
 
     async def on_tick(self, counter: int) -> bool:
         """Check the connections every second.
@@ -157,8 +157,8 @@ class Server(uvicorn.Server):
         After a stall of the loop, their data is read first: it may have arrived in time.
         """
         if counter % 10 == 0:
-            checked, self._checked = self._checked, time.monotonic()
-            if self._checked - checked < _STALL_SECONDS:
+            checked_at, self._checked_at = self._checked_at, time.monotonic()
+            if self._checked_at - checked_at < _STALL_SECONDS:
                 for connection in self._connections():
                     connection.check()
         return await super().on_tick(counter)

@@ -115,6 +115,9 @@ class Watch(ThreadedWorker):
     def _record(
         self, rule: Rule, causes: Sequence[Cause], muted: Collection[tuple[str, str]]
     ) -> None:
+        """Store the new causes of a rule, to perform its actions; those of its first check do not
+        fire. Forget the causes that are resolved.
+        """
         fired = self._fired[rule.name]
         found = {storable(key): _with_subject(finding) for key, finding in causes}
         new = {key: finding for key, finding in found.items() if fired is None or key not in fired}

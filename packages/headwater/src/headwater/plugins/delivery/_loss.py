@@ -54,7 +54,7 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
 
 
 def losses_of(live: Live, rewritings: Mapping[str, Rewriting], since: int = 0) -> list[Loss]:
-    """Return the loss of the events of a log at some kinds of backends.
+    """Return, by kind of fact, how many facts of the stored events arrive at some backends.
 
     Args:
         since: the earliest event, in microseconds.

@@ -95,7 +95,7 @@ class Walk:
                     if name in other.edges.writes and is_kept(other)
                 ]
                 left = generations.times.counted(staying, name, reading, generation)
-                if not older.issuperset(sliced.original for sliced in left):
+                if not older.issuperset(slice_.original for slice_ in left):
                     yield source
 
     def _own_sources(self, sources: set[Generation]) -> set[Generation]:

@@ -103,7 +103,7 @@ def findings_of(state: State) -> Iterator[Finding]:
     for ref in sorted(failing):
         part = failed_part(state, ref)
         if part is not None and not is_void(state, part):
-            yield from _part_findings(state, part, blocked)
+            yield from _findings_of_task(state, part, blocked)
     slow = late(state, (ref for ref in sorted(scheduled_jobs(state)) if recent_roots(state, ref)))
     yield from map(late_job, slow)
     yield from _late_datasets(state)
@@ -156,8 +156,8 @@ def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> F
     return found
 
 
-def _part_findings(state: State, run: Run, blocked: Blocked) -> Iterator[Finding]:
-    """Yield the finding about a failed child run, if it still counts."""
+def _findings_of_task(state: State, run: Run, blocked: Blocked) -> Iterator[Finding]:
+    """Yield the finding about a failed task, unless a newer run or a failed parent replaces it."""
     if is_superseded(state, run):
         if _is_left_out(state, run):
             yield _left_out_warning(state, run)
@@ -172,7 +172,10 @@ def _has_failing_ancestor(state: State, run: Run) -> bool:
 
 
 def _is_left_out(state: State, run: Run) -> bool:
-    """Return True if a failed task is still in its project and not all its data was taken over."""
+    """Return True if a failed task is still in its project, and no later run wrote all its outputs.
+
+    The newer run of its pipeline did not contain the task.
+    """
     ref = run.key.job
     if generations_of(state).levels.of(ref) < Level.TASK or removed_model(state, Node.of_job(ref)):
         return False
