@@ -39,6 +39,7 @@ def read_files(
 def _contents_of(
     paths: Iterable[tuple[str, list[Path]]], redactor: Redactor, largest: int
 ) -> Iterator[tuple[str, Lines]]:
+    """Yield the name of each file, or `-` for the standard input, with its lines in portions."""
     for path, files in paths:
         if path == "-":
             raw = _bounded(sys.stdin.buffer.read(largest + 1), largest, path)

@@ -26,7 +26,7 @@ def newest_with_manifest(state: State, ref: JobRef) -> Run | None:
     return generations_of(state).of_runs(ref, PROJECT, lambda runs: _newest(state, runs))
 
 
-def newer_manifest(state: State, run: Run) -> Json | None:
+def _newer_manifest(state: State, run: Run) -> Json | None:
     """Return the manifest of the newest invocation since the one of a run; None without one."""
     *_, root = ancestry_of(state, run)
     listing = newest_with_manifest(state, root.key.job)
@@ -37,7 +37,7 @@ def newer_manifest(state: State, run: Run) -> Json | None:
 
 def is_removed_test(state: State, run: Run, assertion: Assertion) -> bool:
     """Return True if the project of a test run no longer has the test of an assertion."""
-    project = newer_manifest(state, run)
+    project = _newer_manifest(state, run)
     if project is None or not isinstance(project.get("tests"), list):
         return False
     names = run.inputs or run.outputs

@@ -31,6 +31,7 @@ from headwater.events import (
     parse_derivation,
     parse_entries,
 )
+from headwater.events.column_reporting import reports_indirect
 from headwater.events.facets import Schema
 from headwater.graph import folders
 from headwater.graph.generation import Generation, latest
@@ -401,10 +402,15 @@ def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLi
     if declared is not None and declared.lineage:
         yield from _of_entries(state, parsed(declared.lineage, parse_entries))
     else:
-        yield from ((name, parse_columns(facet)) for name, facet in declared_facets(state, ref))
+        yield from ((name, parse_columns(facet)) for name, facet in _declared_facets(state, ref))
 
 
-def declared_facets(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, Json]]:
+def declares_every_use(state: State, ref: JobRef) -> bool:
+    """Return True unless the newest event of a job has column lineage without indirect uses."""
+    return all(reports_indirect(facet) for _, facet in _declared_facets(state, ref))
+
+
+def _declared_facets(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, Json]]:
     """Yield the columnLineage facet of each output that has one in the newest event of a job."""
     if ref not in state.jobs or (declared := state.jobs[ref].declared) is None:
         return

@@ -83,7 +83,10 @@ class Flows:
         changed: dict[JobRef, History | None],
         history_of: Callable[[JobRef], History],
     ) -> None:
-        """Drop the flows that changed tasks affect; clear `changed`, their former histories."""
+        """Drop the flows into and from generations of changed tasks, and clear `changed`.
+
+        `changed` has the former history of each task; None if it was not determined.
+        """
         while changed:
             ref, former = next(iter(changed.items()))
             before = former.oldest_first if former else ()

@@ -20,12 +20,12 @@ from typing import Literal
 from headwater.datasets.models import Removal
 from headwater.datasets.printing import removal_text
 from headwater.datasets.removal import removal_of
-from headwater.events import JobRef, reports_indirect
+from headwater.events import JobRef
 from headwater.events.facets import Sql
 from headwater.graph.column_graph import (
     Column,
     ColumnGraph,
-    declared_facets,
+    declares_every_use,
     described_by,
     is_text_complete,
     names_column,
@@ -260,9 +260,8 @@ def _values_only(generations: Generations, root: Node) -> list[str]:
     found: dict[str, str] = {}
     for ref in generations.readers(name):
         for generation in generations.effective(ref):
-            declared = [] if any(generation.runs) else declared_facets(state, ref)
-            is_reader = name in generation.edges.reads
-            if is_reader and not all(reports_indirect(facet) for _, facet in declared):
+            is_declaration = not generation.runs and name in generation.edges.reads
+            if is_declaration and not declares_every_use(state, ref):
                 found[ref.name] = "a declaration"
             for run in generation.runs:
                 is_reader = name in generations.own(run).reads

@@ -95,6 +95,7 @@ class _TaskUses:
 
 
 def _uses_of_task(generations: Generations, oldest_first: list[Generation]) -> _TaskUses:
+    """Return what the runs of a task used, what its views read, and what it declares to read."""
     found = _TaskUses()
     for generation in deadline.watched(oldest_first):
         names = only_datasets(generation.edges.reads)
