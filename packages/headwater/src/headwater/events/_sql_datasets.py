@@ -1,8 +1,9 @@
 """Datasets of an event that only its SQL text shows to be inputs, or to be none.
 
 openlineage-sql, which dbt and Airflow use, takes the name of a common table expression, such as
-dbt's usual `source`, for a table where it resolves columns, and loses the sources of a CREATE TABLE
-AS with one. The text of the query has them. The texts of Spark, whose listener reads the plan of
+dbt's usual `source`, or of a subquery for a table where it resolves columns, takes a function in
+FROM for a table, and loses the sources of a CREATE TABLE AS with a common table expression. The
+text of the query has them. The texts of Spark, whose listener reads the plan of
 the query and names tables by location, add only tables of scalar subqueries, which the listener
 omits.
 """
@@ -10,12 +11,12 @@ omits.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
 from headwater.events._event import Dataset, Facets, Json
-from headwater.events.column_lineage import objects
+from headwater.events.column_lineage import objects, source_datasets
 from headwater.sql.changes import FROM_SQL, TableChange, changes_in, table_change
 from headwater.sql.facet import plan_text_of, text_of
 from headwater.sql.omitted import omitted_tables
@@ -26,6 +27,7 @@ ONLY_IN_TEXT = "headwater_sql"
 """Facet that marks an input as named only by the SQL text."""
 _MARK: Facets = {ONLY_IN_TEXT: {"isReported": False}}
 _Datasets = tuple[Dataset, ...]
+_WITH = re.compile(r"\bwith\b|\btemp(?:orary)?\b", re.I)
 _EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
 
 
@@ -43,11 +45,17 @@ def with_sql_datasets(
     dialect = dialect_of(reported, listed[0].namespace)
     if dialect is None:
         return inputs, outputs
-    local = local_names(text, dialect)
+    named = {item.name for item in inputs}
+    facets = [item.facets.get("columnLineage", {}) for item in outputs]
+    unlisted = {name for facet in facets for _, name in source_datasets(facet)} - named
+    is_local = unlisted or _WITH.search(text) or any(_is_called(name, text) for name in named)
+    local = local_names(text, dialect) if is_local else LocalNames()
     if any(local):
         inputs = tuple(item for item in inputs if not _is_local(item, local))
         outputs = tuple(item for item in outputs if _last(item.name) not in local.temporary)
-        outputs = tuple(_without_sources(item, local) for item in outputs)
+        unknown = {name for name in unlisted if local.has(name) or _last(name) in local.aliases}
+        unknown |= {name for name in named if local.has(name)}
+        outputs = tuple(_without_sources(item, unknown) for item in outputs)
     return (*inputs, *_only_in_text(text, reported, inputs, outputs)), outputs
 
 
@@ -128,18 +136,22 @@ def _is_local(item: Dataset, local: LocalNames) -> bool:
     return is_inlined or local.has(item.name)
 
 
+def _is_called(name: str, text: str) -> bool:
+    return re.search(rf"\b{re.escape(_last(name))}\s*\(", text, re.I) is not None
+
+
 def _last(name: str) -> str:
     return name.rpartition(".")[2].lower()
 
 
-def _without_sources(item: Dataset, local: LocalNames) -> Dataset:
+def _without_sources(item: Dataset, names: Collection[str]) -> Dataset:
     """Return a dataset without the column lineage that comes from some names."""
     facet = item.facets.get("columnLineage")
     if not facet:
         return item
 
     def kept(sources: Any) -> list[Json]:
-        return [item for item in objects(sources) if not local.has(str(item.get("name")))]
+        return [item for item in objects(sources) if str(item.get("name")) not in names]
 
     fields = facet.get("fields")
     shown = {

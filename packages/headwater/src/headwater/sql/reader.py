@@ -114,13 +114,15 @@ TableParts = tuple[str, ...]
 
 
 class LocalNames(NamedTuple):
-    """Lower-case names that a text gives to queries, and that are no tables of it."""
+    """Lower-case names of queries and functions of a text that are no tables of it."""
 
     names: frozenset[str] = frozenset()
     temporary: frozenset[str] = frozenset()
     """Those of temporary tables."""
     tables: frozenset[tuple[str, ...]] = frozenset()
     """Names, in parts, of the text's tables that share a name with a common table expression."""
+    aliases: frozenset[str] = frozenset()
+    """Those of subqueries, functions and lists of values in FROM."""
 
     def has(self, name: str) -> bool:
         """Return True if a dataset's name is one of these and not a table of the text."""

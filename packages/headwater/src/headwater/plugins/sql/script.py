@@ -63,8 +63,10 @@ _BLOCK = re.compile(
 
 _SELECT = re.compile(r"\bselect\b", re.I)
 _WORD = re.compile(_COMMENT + r"(\w+)")
-_TEMPORARY = re.compile(r"\bcreate\b[^;(]*?\btemp(?:orary)?\b", re.IGNORECASE)
-_WITH = re.compile(r"\bwith\b", re.I)
+_UNNAMED = exp.Subquery, exp.Values, exp.Unnest, exp.Lateral, exp.TableFromRows
+"""What FROM may read besides tables and functions."""
+_CALLED = re.compile(r"(\w+)\s*\(")
+_MAY_HAVE_LOCAL = re.compile(r"\bwith\b|\btemp(?:orary)?\b|\(", re.I)
 
 
 def read_script(text: str, arguments: Arguments) -> Script | Unread:
@@ -112,12 +114,12 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
 
 
 def local_names(text: str, dialect: str) -> LocalNames:
-    """Return the names of the common table expressions and temporary tables of a text.
+    """Return the names of a text's common table expressions, functions and temporary tables.
 
     A name that is also read or written as a table, such as in `WITH t AS (SELECT * FROM t)`, is
     not among them. Nor is any name of a text that cannot be parsed.
     """
-    if len(text) > LONGEST or not (_WITH.search(text) or _TEMPORARY.search(text)):
+    if len(text) > LONGEST or not _MAY_HAVE_LOCAL.search(text):
         return LocalNames()
     return _LOCAL_NAMES.get(text, dialect, lambda: _local_names(text, dialect))
 
@@ -128,12 +130,19 @@ def _local_names(text: str, dialect: str) -> LocalNames:
     except (SqlglotError, UnreadError, RecursionError):
         return LocalNames()
     local: set[str] = set()
+    aliases: set[str] = set()
     temporary: set[str] = set()
     tables: set[tuple[str, ...]] = set()
     for statement in parsed:
         local |= {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
+        for item in statement.find_all(*_UNNAMED):  # BigQuery's UNNEST has the alias of a column
+            aliases |= {name.lower() for name in (item.alias, *item.alias_column_names)}
         created = _temporary_table(statement)
         for table in statement.find_all(exp.Table):
+            if isinstance(table.this, exp.Func):
+                aliases.add(table.alias.lower())
+                local |= {name.lower() for name in _CALLED.findall(text)}
+                continue
             is_local = table is created or table.name.lower() in temporary or _is_cte(table)
             if table.db or not is_local:
                 tables.add(tuple(part.name.lower() for part in table.parts))
@@ -142,7 +151,8 @@ def _local_names(text: str, dialect: str) -> LocalNames:
     names = {table[-1] for table in tables}
     temporary -= names
     same = frozenset(table for table in tables if table[-1] in local)
-    return LocalNames(frozenset(local - names | temporary), frozenset(temporary), same)
+    unnamed = frozenset(aliases - names - {""})
+    return LocalNames(frozenset(local - names | temporary), frozenset(temporary), same, unnamed)
 
 
 def _temporary_table(statement: exp.Expr) -> exp.Table | None:
@@ -317,5 +327,5 @@ def _size_of(script: Script | Unread, others: Arguments) -> int:
 
 _SCRIPTS: TextCache[Arguments, Script | Unread] = TextCache(32_000_000, _size_of)
 _LOCAL_NAMES: TextCache[str, LocalNames] = TextCache(
-    8_000_000, lambda local, _: _BYTES * (4 + len(local.names))
+    8_000_000, lambda local, _: _BYTES * (4 + len(local.names) + len(local.aliases))
 )
