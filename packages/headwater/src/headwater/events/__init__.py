@@ -32,7 +32,7 @@ from headwater.events._parse import (
     run_id_of,
     with_parent,
 )
-from headwater.events._sql_datasets import ONLY_IN_TEXT, change_of
+from headwater.events._sql_datasets import ONLY_IN_TEXT
 from headwater.events._times import from_micros, parse_time, shown_time, to_micros, without_region
 from headwater.events.column_lineage import (
     EVERY_ROW,
@@ -89,7 +89,6 @@ __all__ = [
     "run_id_of",
     "shown_time",
     "source_datasets",
-    "change_of",
     "to_micros",
     "with_parent",
     "without_region",

@@ -12,7 +12,6 @@ from headwater.events import (
     JobEvent,
     JobRef,
     RunEvent,
-    change_of,
     lineage_of_columns,
     parse_derivation,
     parse_entries,
@@ -28,6 +27,7 @@ from headwater.identity import canonical_name, symlinks_of
 from headwater.projection._records import job_record, update_dataset, update_job
 from headwater.projection.facet_books import Stamp, pack
 from headwater.projection.state import LifecycleChange, RunKey, State, StatedChange
+from headwater.sql.facet import change_of
 
 
 def add_schemas(state: State, namespace: str, item: Dataset) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from headwater.sql.changes import TableChange, table_change
 from headwater.sql.text import missing_reader
 
 _READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
@@ -32,6 +33,12 @@ def plan_text_of(facet: Mapping[str, Any]) -> str | None:
     text, producer = facet.get("query"), str(facet.get("_producer"))
     is_plan = isinstance(text, str) and "/integration/spark" in producer
     return text if is_plan and can_read_sql() else None
+
+
+def change_of(facet: Mapping[str, Any]) -> TableChange | None:
+    """Return the change of whole tables that the text of a sql facet makes; None for others."""
+    text = facet.get("query")
+    return table_change(text) if isinstance(text, str) else None
 
 
 def can_read_sql() -> bool:

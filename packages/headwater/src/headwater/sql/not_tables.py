@@ -1,0 +1,66 @@
+"""The names among those of datasets that a SQL text shows to be none.
+
+These are the names of common table expressions, subqueries, functions and temporary tables, which
+openlineage-sql takes for tables, and the name that a dbt project gives to a source with another
+`identifier`, which dbt-ol reports instead of that of the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from headwater.sql.text import local_names
+
+_MAY_BE_LOCAL = re.compile(r"\bwith\b|\btemp(?:orary)?\b", re.IGNORECASE)
+_EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
+
+
+class NotTables(NamedTuple):
+    """Names of datasets that are no tables."""
+
+    names: frozenset[str] = frozenset()
+    temporary: frozenset[str] = frozenset()
+    """The lower-case names of temporary tables, without schemas."""
+    has_ephemeral: bool = False
+    """True if the text contains the query of an ephemeral model of dbt."""
+
+
+def not_tables(
+    text: str, dialect: str, inputs: Collection[str], unlisted: Collection[str]
+) -> NotTables:
+    """Return the names of inputs, and of sources of columns only, that are no tables.
+
+    A text is parsed only if it may show this.
+    """
+    is_called = (re.search(rf"\b{re.escape(last(name))}\s*\(", text, re.I) for name in inputs)
+    if not (unlisted or _MAY_BE_LOCAL.search(text) or any(is_called)):
+        return NotTables()
+    local = local_names(text, dialect)
+    names = {name for name in (*inputs, *unlisted) if local.has(name)}
+    names |= {name for name in unlisted if last(name) in local.aliases}
+    has_ephemeral = any(name.startswith(_EPHEMERAL) for name in local.names)
+    return NotTables(frozenset(names), local.temporary, has_ephemeral)
+
+
+def renamed_sources(inputs: Iterable[str], read: Collection[str]) -> set[str]:
+    """Return the inputs of a dbt model that are names of sources, not of their tables.
+
+    These are the inputs that the text does not read, if it reads as many other tables of the same
+    schema that are no inputs. A macro may read an input in another query.
+    """
+    unread = set(inputs) - {*read}
+    added = Counter(_schema(name) for name in {*read} - {*inputs})
+    counts = Counter(map(_schema, unread))
+    return {name for name in unread if counts[_schema(name)] == added[_schema(name)]}
+
+
+def last(name: str) -> str:
+    """Return the last part of a name in lower case."""
+    return name.rpartition(".")[2].lower()
+
+
+def _schema(name: str) -> str:
+    return name.rpartition(".")[0].lower()
