@@ -198,6 +198,31 @@ def test_ephemeral_models_are_replaced_with_their_sources(harvest: Harvest, quer
     assert not names & {"db.main.cte_a", "db.main.cte_b"}
 
 
+def test_runs_that_dbt_ol_reported_are_not_stored_twice(
+    harvest: Harvest, query: Query, call: Call, build: Any, tmp_path: Path
+) -> None:
+    database = str(tmp_path / "log.db")
+    events = []
+    root, orders = (f"01a222a3-0000-7000-8000-00000000000{number}" for number in (1, 2))
+    for run, job in ((root, "dbt-run-shop"), (orders, "db.main.shop.orders.build.run")):
+        facets = {"dbt_run": {"invocation_id": "invocation 1"}}
+        event = build.run("COMPLETE", run, job, "08:00:00", kind="DBT/MODEL", facets=facets)
+        events.append(json.dumps(event))
+    reported = "\n".join(events).encode()
+    call("ingest", "-", "--database", database, stdin=reported)
+    harvest(_shop(), "--namespace", "demo")
+
+    def runs(job: str) -> set[str]:
+        return {item["runId"] for item in query("runs", job=job)["items"]}
+
+    assert runs("job:demo:db.main.shop.orders") == {orders}
+    assert runs("dbt-run-shop") == {root}
+    (daily,) = runs("job:demo:db.main.shop.daily")
+    harvest(_shop(), "--namespace", "demo", "--from-start")
+    assert runs("job:demo:db.main.shop.daily") == {daily}
+    assert runs("job:demo:db.main.shop.orders") == {orders}
+
+
 def test_source_has_the_name_of_its_table(harvest: Harvest, query: Query) -> None:
     project = _shop()
     project["source.shop.fx"]["identifier"] = "rates_v2"

@@ -1,10 +1,11 @@
 """Import the last run of a dbt project from target/: run_results, manifest and catalog.
 
 The events are created by openlineage-integration-common, the library of dbt-ol, so that both use
-the same names. These things differ: run ids are derived from the invocation instead of random;
-seeds and snapshots, which the library omits, are inputs of models, and seeds are runs that load
-their file; an ephemeral model is replaced with the tables that its query reads; tables and columns
-have the tags of the project; exposures are jobs; and failed runs have dbt's message.
+the same names. These things differ: run ids are those that dbt-ol reported to the same target, or
+else derived from the invocation instead of random; seeds and snapshots, which the library omits,
+are inputs of models, and seeds are runs that load their file; an ephemeral model is replaced with
+the tables that its query reads; tables and columns have the tags of the project; exposures are
+jobs; and failed runs have dbt's message.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +37,7 @@ from openlineage.common.provider.dbt.processor import ModelNode
 from headwater.collect.lines import Lines
 from headwater.datasets.project import PROJECT
 from headwater.errors import ConfigError, HeadwaterError
-from headwater.events import parse_time
+from headwater.events import JobRef, parse_time
 from headwater.plugins.harvest._manifest import (
     Artifact,
     assertions_of,
@@ -54,8 +55,9 @@ from headwater.plugins.harvest._manifest import (
     with_config,
 )
 from headwater.plugins.harvest._processor import Processor, is_skipped, is_test
-from headwater.plugins.harvest.events import FinishedRun, run_id, to_json
-from headwater.plugins.harvest.harvester import Cursor, Portion
+from headwater.plugins.harvest._run_ids import RunIds
+from headwater.plugins.harvest.events import FinishedRun, to_json
+from headwater.plugins.harvest.harvester import Cursor, Portion, RunsOf
 from headwater.redaction import Redactor
 from headwater_client.events import PRODUCER
 from headwater_client.parents import RunRef
@@ -81,6 +83,11 @@ class Dbt:
     profile: str | None
     target: str | None
     namespace: str
+    runs_of: RunsOf | None = None
+
+    def joining(self, runs_of: RunsOf) -> Dbt:
+        """Return the project, whose runs have the ids that dbt-ol reported for them."""
+        return replace(self, runs_of=runs_of)
 
     @property
     def source(self) -> str:
@@ -129,7 +136,9 @@ class Dbt:
             return
         # The library only knows the target of the profile.
         processor.target = processor.target or (results.get("args") or {}).get("target")
-        invocation = _Invocation(processor, results, catalog, self.project, self.namespace)
+        known = self.runs_of(new_cursor["invocation"]) if self.runs_of else ()
+        ids = RunIds(new_cursor["invocation"], known)
+        invocation = _Invocation(processor, results, catalog, self.project, self.namespace, ids)
         lines = Lines(redactor)
         for event in invocation.events():
             lines.add(to_json(event), str(processor.run_result_path))
@@ -166,6 +175,7 @@ class _Invocation:
         catalog: Artifact,
         project: Path,
         namespace: str,
+        ids: RunIds,
     ) -> None:
         self._processor = processor
         self._results = results
@@ -175,9 +185,10 @@ class _Invocation:
             for result in results["results"]
         }
         self._project = project
-        self._id: str = results["metadata"]["invocation_id"]
-        self._ref = RunRef(namespace, str(processor.job_name), run_id("dbt", self._id))
-        self._ids: dict[str, str] = {}
+        self._ids = ids
+        job = JobRef(namespace, str(processor.job_name))
+        self._ref = RunRef(*job, ids.of(job))
+        self._ids_by_library: dict[str, str] = {}
         self._datasets: dict[str, Dataset] = {}
         names = {"job_namespace": namespace, "job_name": self._ref.job, "run_id": self._ref.run_id}
         processor.dbt_run_metadata = ParentRunMetadata(
@@ -283,9 +294,11 @@ class _Invocation:
 
     def _run_id(self, event: RunEvent) -> str:
         """Return a stable id for a node's run in place of the library's random one."""
-        return self._ids.setdefault(
-            event.run.runId, run_id("dbt", self._id, event.job.name, str(len(self._ids)))
-        )
+        ids = self._ids_by_library
+        if event.run.runId not in ids:
+            job = JobRef(self._ref.namespace, event.job.name)
+            ids[event.run.runId] = self._ids.of(job, event.job.name, str(len(ids)))
+        return ids[event.run.runId]
 
     def _time(self, node: str, *, is_test: bool, is_start: bool) -> str:
         """Return when a node, or its tests, began or ended; the library may use now instead."""
@@ -400,13 +413,13 @@ class _Invocation:
         name = f"{base}.{node.partition('.')[2]}{suffix}"
         failed = [result for result in results if result["status"] in _FAILED]
         messages = [self._messages[result["unique_id"]] for result in failed]
-        is_test = kind == "test"
+        job, is_test = JobRef(self._ref.namespace, name), kind == "test"
         started, ended = (
             parse_time(self._time(node, is_test=is_test, is_start=is_start))
             for is_start in (True, False)
         )
         return FinishedRun(
-            ref=RunRef(self._ref.namespace, name, run_id("dbt", self._id, name)),
+            ref=RunRef(*job, self._ids.of(job, name)),
             integration="DBT",
             job_type=kind.upper(),
             started=started,

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +16,9 @@ from headwater.console.client import Database, Key, Url, settings_of, time_of
 from headwater.errors import ConfigError
 
 if TYPE_CHECKING:
+    from headwater.events import JobRef
     from headwater.plugins.harvest.harvester import Harvester
+    from headwater.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +92,7 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
     from headwater.collect.store import opened_store
     from headwater.console.render import print_line
     from headwater.plugins.harvest._run import Harvest, State
+    from headwater.plugins.harvest.harvester import JoinsRuns
     from headwater.plugins.harvest.printing import print_summary
     from headwater.redaction import Redactor
 
@@ -102,6 +106,8 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
     is_local = options.database is not None
     target = settings.database if is_local else settings.url
     harvester = create()
+    if isinstance(harvester, JoinsRuns) and not options.dry_run:
+        harvester = harvester.joining(partial(_runs_of, settings, is_local))
     state = State.of(settings.harvests, harvester.source, target, is_reset=options.from_start)
     harvest = Harvest(
         harvester, state, Redactor.of(settings.redact), time_of(options.since, "--since")
@@ -121,6 +127,25 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
                 harvest.store_from(buffer, store)
     stored = harvest.summary.stored
     print_line(f"stored {stored['taken']}, duplicates {stored['repeated']}")
+
+
+def _runs_of(settings: Settings, is_local: bool, own_id: str) -> list[tuple[JobRef, str]]:
+    """Return the runs of the target that have an id in their orchestrator."""
+    from headwater.console.render import print_line
+    from headwater.console.source import every, open_source
+    from headwater.errors import HeadwaterError, LogError
+    from headwater.events import JobRef
+
+    source = open_source(settings, is_local=is_local)
+    try:
+        items = list(every(source, "runs", {"own_id": own_id}))
+    except LogError:  # there is no log yet
+        return []
+    except HeadwaterError as error:
+        reason = f"the runs of the target cannot be read ({error}), so that runs that dbt-ol"
+        print_line(f"warning: {reason} reported are stored a second time", is_error=True)
+        return []
+    return [(JobRef(i["job"]["namespace"], i["job"]["name"]), i["runId"]) for i in items]
 
 
 commands = typer.Typer()

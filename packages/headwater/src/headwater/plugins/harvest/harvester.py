@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from headwater.errors import ConfigError, how_to_install
+from headwater.events import JobRef
 from headwater.plugin import parts
 
 if TYPE_CHECKING:
@@ -34,6 +35,18 @@ class Portion:
 
     lines: Lines
     cursor: Cursor
+
+
+RunsOf = Callable[[str], Iterable[tuple[JobRef, str]]]
+"""Takes the id of a run in its orchestrator; returns the stored runs with it: jobs and run ids."""
+
+
+@runtime_checkable
+class JoinsRuns(Protocol):
+    """A harvester that gives a run the id under which another producer reported it."""
+
+    def joining(self, runs_of: RunsOf) -> Harvester:
+        """Return the harvester with a function that finds the runs in the target."""
 
 
 class Harvester(Protocol):

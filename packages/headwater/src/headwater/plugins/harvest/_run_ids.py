@@ -1,0 +1,33 @@
+"""The ids of the runs of a dbt invocation: those that dbt-ol reported, or else derived ones."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from uuid import UUID
+
+from headwater.events import JobRef
+from headwater.events.job_names import without_build
+from headwater.plugins.harvest.events import run_id
+
+
+class RunIds:
+    """The run ids of an invocation, so that a run that two producers report is one run."""
+
+    def __init__(self, invocation: str, known: Iterable[tuple[JobRef, str]]) -> None:
+        """Take the stored runs of the invocation; ids that are no UUIDs are ignored."""
+        self._invocation = invocation
+        self._known: dict[JobRef, list[str]] = defaultdict(list)
+        for job, run in sorted(known):
+            with suppress(ValueError):
+                self._known[job].append(str(UUID(run)))
+
+    def of(self, job: JobRef, *parts: str) -> str:
+        """Return the id of the next run of a job; `parts` identify the run in the invocation.
+
+        If an earlier import stored the run under its derived id, it keeps this id.
+        """
+        derived = run_id("dbt", self._invocation, *parts)
+        known = self._known[JobRef(job.namespace, without_build(job.name))]
+        return known.pop(0) if known and derived not in known else derived
