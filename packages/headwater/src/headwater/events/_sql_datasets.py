@@ -9,9 +9,7 @@ tables by location, add only tables of scalar subqueries, which the listener omi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
 
 from headwater.events._event import Dataset, Facets, Json
 from headwater.events.column_lineage import objects, source_datasets
@@ -48,9 +46,9 @@ def with_sql_datasets(
     if any(wrong):
         inputs = tuple(item for item in inputs if not _is_local(item, wrong))
         outputs = tuple(item for item in outputs if last(item.name) not in wrong.temporary)
-        outputs = tuple(_without_sources(item, wrong.names) for item in outputs)
-    is_of_dbt = job_facets.get("jobType", {}).get("integration") == "DBT"
-    return _with_tables_of(text, reported, inputs, outputs, is_of_dbt=is_of_dbt), outputs
+        outputs = tuple(_without_sources(item, wrong) for item in outputs)
+    is_dbt = "dbt_node" in job_facets
+    return _with_tables_of(text, reported, inputs, outputs, is_dbt=is_dbt), outputs
 
 
 def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets:
@@ -100,7 +98,7 @@ def _omitted(facet: Json, listed: _Datasets) -> list[Dataset]:
 
 
 def _with_tables_of(
-    text: str, dialect: str | None, inputs: _Datasets, outputs: _Datasets, *, is_of_dbt: bool
+    text: str, dialect: str | None, inputs: _Datasets, outputs: _Datasets, *, is_dbt: bool
 ) -> _Datasets:
     """Return inputs with the tables that the text reads and the event does not list."""
     if not outputs:
@@ -114,8 +112,8 @@ def _with_tables_of(
     tables = {table for _, written in script.written for table in written.sources}
     read, listed = set(map(sql.tables().name, tables)), {item.name for item in inputs}
     added = [Dataset(sql.namespace, name, io_facets=_MARK) for name in sorted(read - listed)]
-    others = read - {item.name for item in outputs}
-    wrong = renamed_sources(listed, others) if is_of_dbt else ()
+    named = {item.name for item in inputs if is_dbt and "dbt_model" not in item.facets}
+    wrong = renamed_sources(named, read, read - listed - {item.name for item in outputs})
     return (*(item for item in inputs if item.name not in wrong), *added)
 
 
@@ -126,22 +124,7 @@ def _is_local(item: Dataset, wrong: NotTables) -> bool:
     return item.name in wrong.names or (is_ephemeral and wrong.has_ephemeral)
 
 
-def _without_sources(item: Dataset, names: Collection[str]) -> Dataset:
-    """Return a dataset without the column lineage that comes from some names."""
+def _without_sources(item: Dataset, wrong: NotTables) -> Dataset:
     facet = item.facets.get("columnLineage")
-    if not facet:
-        return item
-
-    def kept(sources: Any) -> list[Json]:
-        return [item for item in objects(sources) if str(item.get("name")) not in names]
-
-    fields = facet.get("fields")
-    shown = {
-        name: {**field, "inputFields": kept(field.get("inputFields"))}
-        for name, field in (fields.items() if isinstance(fields, dict) else ())
-        if isinstance(field, dict)
-    }
-    changed = {**facet, "fields": shown}
-    if "dataset" in facet:
-        changed["dataset"] = kept(facet["dataset"])
-    return replace(item, facets={**item.facets, "columnLineage": changed})
+    kept = {"columnLineage": wrong.without(facet)} if facet else {}
+    return replace(item, facets={**item.facets, **kept})

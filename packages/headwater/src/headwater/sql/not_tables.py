@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from headwater.sql.text import local_names
 
@@ -26,6 +26,21 @@ class NotTables(NamedTuple):
     """The lower-case names of temporary tables, without schemas."""
     has_ephemeral: bool = False
     """True if the text contains the query of an ephemeral model of dbt."""
+
+    def without(self, facet: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a columnLineage facet without the sources that are no tables."""
+        fields = facet.get("fields")
+        shown = {
+            name: {**field, "inputFields": self._kept(field.get("inputFields"))}
+            for name, field in (fields.items() if isinstance(fields, dict) else ())
+            if isinstance(field, dict)
+        }
+        rows = {"dataset": self._kept(facet["dataset"])} if "dataset" in facet else {}
+        return {**facet, "fields": shown, **rows}
+
+    def _kept(self, sources: object) -> list[Any]:
+        listed = sources if isinstance(sources, list) else []
+        return [i for i in listed if isinstance(i, dict) and str(i.get("name")) not in self.names]
 
 
 def not_tables(
@@ -45,16 +60,17 @@ def not_tables(
     return NotTables(frozenset(names), local.temporary, has_ephemeral)
 
 
-def renamed_sources(inputs: Iterable[str], read: Collection[str]) -> set[str]:
+def renamed_sources(
+    sources: Iterable[str], read: Collection[str], added: Iterable[str]
+) -> set[str]:
     """Return the inputs of a dbt model that are names of sources, not of their tables.
 
-    These are the inputs that the text does not read, if it reads as many other tables of the same
-    schema that are no inputs. A macro may read an input in another query.
+    These are the sources that the text does not read, if it reads as many tables of the same schema
+    that are no inputs (`added`). A macro may read a source in another query.
     """
-    unread = set(inputs) - {*read}
-    added = Counter(_schema(name) for name in {*read} - {*inputs})
-    counts = Counter(map(_schema, unread))
-    return {name for name in unread if counts[_schema(name)] == added[_schema(name)]}
+    unread = set(sources) - {*read}
+    counts, tables = Counter(map(_schema, unread)), Counter(map(_schema, added))
+    return {name for name in unread if counts[_schema(name)] == tables[_schema(name)]}
 
 
 def last(name: str) -> str:
