@@ -38,6 +38,7 @@ from headwater.projection._statements import (
     add_lifecycle,
     add_schemas,
     add_table_change,
+    drop_outputs_if_skipped,
     packed_lineage,
     renamed_sources,
 )
@@ -133,6 +134,9 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         add_exposures(state, event.job.namespace, item, stamp)
         add_schemas(state, event.job.namespace, item)
     add_table_change(state, event, run.key, stamp)
+    below = run.children if "airflowState" in event.run_facets else None
+    for key in (run.key, *(below or ())):
+        drop_outputs_if_skipped(state, state.runs[key])
 
 
 def _set_times(run: Run, type_: EventType, stamp: Stamp) -> None:

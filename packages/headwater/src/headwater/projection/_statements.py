@@ -1,7 +1,7 @@
 """Record what an event states besides the reads and writes of its run.
 
 These are removals and renames of datasets, exposures of dbt, data that a job passes directly to
-another job, and datasets that are derived without a job.
+another job, datasets that are derived without a job, and tasks that were skipped.
 """
 
 from __future__ import annotations
@@ -18,16 +18,35 @@ from headwater.events import (
 )
 from headwater.events.facets import (
     EXPOSURE,
+    Airflow,
     DbtExposures,
     JobType,
     LifecycleStateChange,
     replaces_rows,
 )
 from headwater.identity import canonical_name, symlinks_of
-from headwater.projection._records import job_record, update_dataset, update_job
+from headwater.projection._records import job_record, record_change, update_dataset, update_job
 from headwater.projection.facet_books import Stamp, pack
-from headwater.projection.state import LifecycleChange, RunKey, State, StatedChange
+from headwater.projection.state import LifecycleChange, Run, RunKey, State, StatedChange
 from headwater.sql.facet import change_of
+
+
+def drop_outputs_if_skipped(state: State, run: Run) -> None:
+    """Remove the outputs of a task that its DAG run skipped; Airflow reports it as completed."""
+    parent = state.runs.get(run.parent[1]) if run.parent and run.outputs else None
+    if parent is None or run.end is None or run.end[1] is not EventType.COMPLETE:
+        return
+    # All elements of a mapped task have one state in the event of the DAG run.
+    is_element = run.facets.parsed(Airflow).map_index not in (None, "-1")
+    task = run.key.job.name.removeprefix(f"{parent.key.job.name}.")
+    states = parent.facets.get("airflowState").get("tasksState")
+    if not is_element and isinstance(states, dict) and states.get(task) == "skipped":
+        record_change(state, run)
+        for name in run.outputs:
+            state.datasets[name].writers.discard(run.key)
+            state.changed_names.add(name, state.revision + 1)
+            state.placed.add(name, state.revision + 1)
+        run.outputs.clear()
 
 
 def add_schemas(state: State, namespace: str, item: Dataset) -> None:
