@@ -334,8 +334,8 @@ def test_unknown_column_is_not_reported_as_a_column_without_lineage(
     typo = call("columns", "t", "pikcup", *log)
     assert typo.returncode == 1
     assert (
-        "no producer reported a column 'pikcup' of t; reported: pickup\nDid you mean: pickup"
-        in typo.stderr
+        "neither a schema nor column lineage of t has a column 'pikcup'; reported: pickup\n"
+        "Did you mean: pickup" in typo.stderr
     )
 
 

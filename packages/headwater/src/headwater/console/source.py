@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from headwater.settings import Settings
 
+OTHER_SOURCE = "pass another --url, or a log with --database"
+"""The advice of errors about a server; commands with other options replace it."""
+
 _ATTEMPTS = 4
 _LONGEST_PAUSE = 10
 _SILENCE_SECONDS = 60
@@ -119,7 +122,7 @@ def _client() -> httpx.Client:
 def _no_server(settings: Settings, error: Exception) -> ServerError:
     return ServerError(
         f"no server responds at {settings.url} ({str(error) or type(error).__name__}): start one"
-        f" with `{settings.start_hint}`, or pass another --url, or a log with --database"
+        f" with `{settings.start_hint}`, or {OTHER_SOURCE}"
     )
 
 

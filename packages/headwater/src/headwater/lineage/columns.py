@@ -137,7 +137,8 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
     if any(field in report.schema.fields for report in reports):
         message = f"the newest schema of {root.name} no longer has column {field!r}; reported: "
     else:
-        message = f"no producer reported a column {field!r} of {root.name}; reported: "
+        sources = f"neither a schema nor column lineage of {root.name}"  # a SQL text may name it
+        message = f"{sources} has a column {field!r}; reported: "
     spelled = {column.lower(): column for column in sorted(named)}
     close = difflib.get_close_matches(field.lower(), spelled, n=3)
     raise NotFoundError(message + (listed or "no column"), [spelled[column] for column in close])

@@ -240,3 +240,6 @@ def test_unusable_sources_and_targets_are_reported(
     assert "expected no path" in error("--from", log, "--to", f"{sink.url}/api")
     assert "pass it with --diff" in error("--from", log, "--to", sink.url, "--columns")
     assert "is not headwater" in error("--from", log, "--to", serving(FastAPI()), "--diff")
+    unreachable = error("--from", log, "--to", "http://127.0.0.1:9", "--diff")
+    assert "pass the URL of another server with --to" in unreachable
+    assert "--url" not in unreachable

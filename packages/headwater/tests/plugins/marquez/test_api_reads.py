@@ -311,7 +311,7 @@ def test_column_lineage_of_an_unknown_column_is_404(
     answer = get("db:u:mode")
     assert answer.status_code == 404
     assert answer.json()["message"] == (
-        "no producer reported a column 'mode' of u; reported: alone, made"
+        "neither a schema nor column lineage of u has a column 'mode'; reported: alone, made"
     )
 
 

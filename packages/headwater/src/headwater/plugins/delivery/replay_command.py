@@ -14,7 +14,7 @@ from rich.text import Text
 
 from headwater.console.client import AsJson, settings_of, time_of
 from headwater.console.render import MARKS, new_console, print_json, print_line
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, ServerError
 from headwater.query.parameters import LevelName
 from headwater.text import counted, escaped
 
@@ -90,14 +90,18 @@ def replay(
         if not diff:
             _send(events.live, backend, earliest, after, as_json=as_json)
         elif is_server:
-            from headwater.console.source import open_source
+            from headwater.console.source import OTHER_SOURCE, open_source
             from headwater.plugins.delivery._preview import graph_preview
 
             settings = settings_of(url=target, api_key=key)
             ask = open_source(settings, is_local=False)
-            graph = graph_preview(
-                events.live, ask, target, since=earliest, level=level, columns=columns
-            )
+            try:
+                graph = graph_preview(
+                    events.live, ask, target, since=earliest, level=level, columns=columns
+                )
+            except ServerError as error:
+                advice = "pass the URL of another server with --to"
+                raise ServerError(str(error).replace(OTHER_SOURCE, advice)) from None
             (print_json if as_json else _print_graph)(graph)
         else:
             from headwater.plugins.delivery._preview import backend_preview
