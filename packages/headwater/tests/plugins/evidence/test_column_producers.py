@@ -84,5 +84,5 @@ def test_jobs_without_column_lineage_have_no_inputs(
 def test_source_column_has_no_producer_and_unknown_column_fails(build: Any) -> None:
     state = build.state(*_events(build))
     assert column_answer(state, "file", "id")["producers"] == []
-    with pytest.raises(NotFoundError, match="a column 'fair' of day; reported: fare"):
+    with pytest.raises(NotFoundError, match="day has a column 'fair'; reported: fare"):
         column_answer(state, "day", "fair")

@@ -113,7 +113,7 @@ def test_column_impact_separates_direct_and_indirect_dependents(state: State) ->
         [(2, "day", "fare", "FILTER", "sum")],
     ]
     assert impact_answer(state, "day", "fare")["affected"] == []  # a known column, the last one
-    with pytest.raises(NotFoundError, match="a column 'nix' of file; reported: fare"):
+    with pytest.raises(NotFoundError, match="file has a column 'nix'; reported: fare"):
         impact_answer(state, "file", "nix")
 
 
