@@ -15,12 +15,15 @@ from typing import TypeVar
 
 from headwater.errors import BusyError, DeadlineError
 
-__all__ = ["acquired", "check", "left", "popped", "start", "watched", "within"]
+__all__ = ["acquired", "check", "give_up_if", "left", "popped", "start", "watched", "within"]
 
 Item = TypeVar("Item")
 
 Clock = Callable[[], float]
 
+_LOOK = 0.1
+"""Seconds after which a query that waits looks if it should go on."""
+_GIVES_UP: ContextVar[Callable[[], bool] | None] = ContextVar("_GIVES_UP", default=None)
 _END: ContextVar[tuple[float, float, Clock] | None] = ContextVar("_END", default=None)
 
 
@@ -28,6 +31,11 @@ def start(seconds: float, clock: Clock | None = None) -> None:
     """Set the deadline of this context, in seconds from now by a clock, by default monotonic."""
     clock = clock or time.monotonic
     _END.set((clock() + seconds, seconds, clock))
+
+
+def give_up_if(is_refused: Callable[[], bool]) -> None:
+    """Set a condition on which this context waits for a lock no longer."""
+    _GIVES_UP.set(is_refused)
 
 
 def left() -> float | None:
@@ -79,12 +87,15 @@ def popped(waiting: list[Item]) -> Iterator[Item]:
 @contextmanager
 def acquired(lock: threading.RLock) -> Iterator[None]:
     """Acquire a lock before the deadline, and hold it. Raises BusyError if it is not free."""
-    remaining = left()
-    if not lock.acquire(timeout=-1 if remaining is None else remaining):
-        raise BusyError(
-            "other queries used the whole time limit of this one: retry later, send fewer"
-            " queries at once, or raise HEADWATER_LONGEST_QUERY"
-        )
+    gives_up = _GIVES_UP.get()
+    while not lock.acquire(timeout=-1 if (seconds := left()) is None else min(seconds, _LOOK)):
+        if left() == 0:
+            raise BusyError(
+                "other queries used the whole time limit of this one: retry later, send fewer"
+                " queries at once, or raise HEADWATER_LONGEST_QUERY"
+            )
+        if gives_up and gives_up():
+            raise BusyError("many queries wait: retry later, or send fewer queries at once")
     try:
         yield
     finally:

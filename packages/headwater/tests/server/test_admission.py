@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack, contextmanager
+from contextvars import copy_context
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -171,6 +172,48 @@ def test_query_waiting_too_long_for_a_slot_gets_a_503() -> None:
 
     asyncio.run(wait())
     assert (admission.waiting, admission.is_full) == (0, False)
+
+
+def test_query_gives_up_when_many_wait() -> None:
+    admission = Admission(1, 5, crowd=1, patience=0.0)
+
+    async def ask() -> None:
+        async with admission.slot():
+            pass
+
+    async def wait() -> None:
+        async with admission.slot():
+            asked = {asyncio.ensure_future(ask()) for _ in range(2)}
+            done, waiting = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        with pytest.raises(BusyError, match="1 queries run, which is the limit, and 2 wait"):
+            await done.pop()
+        await waiting.pop()
+
+    asyncio.run(wait())
+    assert (admission.waiting, admission.is_full) == (0, False)
+
+
+def test_running_query_stops_waiting_for_the_projection_when_many_wait() -> None:
+    lock, is_held, may_end = threading.RLock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            is_held.set()
+            may_end.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_held.wait()
+
+    def ask() -> None:
+        deadline.start(600)
+        deadline.give_up_if(lambda: True)
+        with pytest.raises(BusyError, match="many queries wait"), deadline.acquired(lock):
+            pass
+
+    copy_context().run(ask)
+    may_end.set()
+    holder.join()
 
 
 def test_query_of_disconnected_client_is_not_run(client: Client, live: CountedLive) -> None:

@@ -8,17 +8,34 @@ applies the limit to every route that reads the projection.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from headwater import deadline, memory
 from headwater.errors import BusyError, DeadlineError
 
+_CROWD, _PATIENCE = 30, 1.5
+"""Above this number of waiting queries, none waits longer than some seconds; a page sends fewer."""
+_LOOK_SECONDS = 0.1
+
 
 class Admission:
-    """Slots for running queries, a limited queue for a slot, and the memory of their answers."""
+    """Slots for running queries, a limited queue for a slot, and the memory of their answers.
 
-    def __init__(self, running: int, waiting: int, memory_of_answers: int = 2**40) -> None:
+    A few queries wait until their deadline, so that a page with several of them is drawn. If many
+    wait, those that have waited for some seconds are refused, so that each client soon knows.
+    """
+
+    def __init__(
+        self,
+        running: int,
+        waiting: int,
+        memory_of_answers: int = 2**40,
+        crowd: int = _CROWD,
+        patience: float = _PATIENCE,
+    ) -> None:
+        self._crowd, self._patience = crowd, patience
         self.budget = memory.Budget(memory_of_answers)
         self._running, self._most_waiting = running, waiting
         self._slots = asyncio.Semaphore(running)
@@ -44,15 +61,11 @@ class Admission:
                 f"{self._running} queries run and {self.waiting} wait, which is the limit:"
                 " retry later, or raise HEADWATER_WAITING_QUERIES"
             )
+        since = time.monotonic()
+        deadline.give_up_if(lambda: self._is_crowded_since(since))
         self.waiting += 1
         try:
-            async with asyncio.timeout(deadline.left() if has_waited else None):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise BusyError(
-                f"{self._running} queries run, which is the limit, and none ended before the"
-                " deadline of this one: retry later, or raise HEADWATER_LONGEST_QUERY"
-            ) from None
+            await self._acquire(since)
         finally:
             self.waiting -= 1
         self._taken += 1
@@ -68,3 +81,30 @@ class Admission:
             account.close()
             self._taken -= 1
             self._slots.release()
+
+    def _is_crowded_since(self, since: float) -> bool:
+        """Return True if a query that arrived at a time has to make room for others."""
+        return self.waiting > self._crowd and time.monotonic() - since >= self._patience
+
+    async def _acquire(self, since: float) -> None:
+        """Wait for a slot. Raises BusyError."""
+        if not self._slots.locked():
+            await self._slots.acquire()
+            return
+        acquiring = asyncio.ensure_future(self._slots.acquire())
+        try:
+            while not (await asyncio.wait({acquiring}, timeout=_LOOK_SECONDS))[0]:
+                if self._is_crowded_since(since):
+                    raise BusyError(
+                        f"{self._running} queries run, which is the limit, and {self.waiting} wait:"
+                        " retry later, or send fewer queries at once"
+                    )
+                if deadline.left() == 0:
+                    raise BusyError(
+                        f"{self._running} queries run, which is the limit, and none ended before"
+                        " the deadline of this one: retry later, or raise HEADWATER_LONGEST_QUERY"
+                    )
+        except BaseException:
+            if not acquiring.cancel() and not acquiring.cancelled():
+                self._slots.release()
+            raise
