@@ -100,11 +100,6 @@ class LevelGraph:
         """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
         return self._links[way].get(node, set())
 
-    def remove_writes(self, name: DatasetName) -> None:
-        """Remove the edges that write a dataset."""
-        for ref in self.writers.pop(name, ()):
-            self.jobs[ref].writes.discard(name)
-
     def links(self) -> Iterator[tuple[Node, Node]]:
         """Yield every direct link between jobs or datasets, in the direction of the data."""
         yield from ((above, node) for node, found in self._links["up"].items() for above in found)

@@ -84,7 +84,8 @@ def graph_of_walk(
     graph = LevelGraph.build(generations, level, found)
     for name in replaced(generations, found) if way == "down" else ():
         if not (graph.readers_of(name) or graph.linked(Node.of_dataset(name), "down")):
-            graph.remove_writes(name)
+            for ref in graph.writers.pop(name, ()):
+                graph.jobs[ref].writes.discard(name)
     return graph
 
 
