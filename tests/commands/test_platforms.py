@@ -13,6 +13,8 @@ from packaging.utils import parse_wheel_filename
 from commands.package import find_uv
 from lakehouse.settings import REPOSITORY
 
+pytestmark = pytest.mark.server
+
 _PLATFORMS = {
     ("darwin", "arm64"): list(mac_platforms((14, 0), "arm64")),
     ("linux", "aarch64"): [f"manylinux_2_{minor}_aarch64" for minor in range(36, 16, -1)],

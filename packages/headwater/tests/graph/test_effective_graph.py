@@ -18,11 +18,13 @@ from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 from headwater.lineage.control import control_edges
 from headwater.lineage.neighbourhood import graph_around
+from headwater.lineage.queries import tree_answer
 from headwater.log import Entry
+from headwater.plugins.impact.queries import impact_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
 from packages.headwater.tests.support.entry_strategies import some_entries
-from packages.headwater.tests.support.graphs import commit, state_partition_sources
+from packages.headwater.tests.support.graphs import commit, edges, state_partition_sources
 
 
 def _edges(state: State, graph: Graph) -> dict[str, Any]:
@@ -43,8 +45,8 @@ def _present(state: State) -> set[Any]:
 
 def _between_pipelines(state: State, root: Node) -> PipelineGraph:
     """Return the graph between pipelines, from the whole graph."""
-    present = generations_of(state).present
-    used = {name for g in present for name in g.edges.reads if g.edges.writes - {name}}
+    parts = generations_of(state).present.parts().values()
+    used = {name for part in parts for name in part.reads if part.writes - {name}}
     return PipelineGraph(whole_graph_of(state, Level.PIPELINE), root, used.__contains__)
 
 
@@ -190,6 +192,36 @@ def test_superseded_load_counts_while_downstream_data_comes_from_it(build: Any) 
     events = [build.entry(body).event for body in bodies]
     assert len(_present(_assert_updates(events[:5], [True] * 5))) == 5
     assert len(_present(_assert_updates(events, [True] * 6))) == 3
+
+
+def test_older_run_counts_only_for_the_outputs_that_are_still_used(build: Any) -> None:
+    """The table x of the first split was read, but its table y was replaced since."""
+
+    def split(run: str, time: str, source: str) -> dict[str, Any]:
+        reads, writes = (f"db|{source}", "db|u"), ("db|y", "db|x")
+        body: dict[str, Any] = build.run("COMPLETE", run, "split", time, reads=reads, writes=writes)
+        for output, name in zip(body["outputs"], (source, "u"), strict=True):
+            made_of = [{"namespace": "db", "name": name, "field": "c"}]
+            output["facets"]["columnLineage"] = {"fields": {"c": {"inputFields": made_of}}}
+        return body
+
+    state = build.state(
+        build.run("COMPLETE", "h1", "load", "01:00:00", reads=("db|w",), writes=("db|z",)),
+        split("g1", "02:00:00", "z"),
+        build.run("COMPLETE", "m1", "report", "03:00:00", reads=("db|x",), writes=("db|n",)),
+        build.run("COMPLETE", "h2", "load", "04:00:00", reads=("db|v",), writes=("db|z",)),
+        split("g2", "05:00:00", "other"),
+    )
+    assert edges(state, "task") == {
+        "load < v", "load > z", "report < x", "report > n",
+        "split < other", "split < u", "split > x", "split > y",
+    }  # fmt: skip
+    assert _names(tree_answer(state, "job:demo:split", "up")["up"]) == {"split", "other", "u"}
+    assert impact_answer(state, "dataset:db:z")["affected"] == []
+
+
+def _names(tree: Any) -> set[str]:
+    return {tree["name"]}.union(*map(_names, tree["children"]))
 
 
 def test_parent_named_with_another_job_belongs_to_the_family(build: Any) -> None:

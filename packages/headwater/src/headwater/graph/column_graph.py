@@ -39,7 +39,7 @@ from headwater.graph.generations import Generations
 from headwater.graph.lifecycle import emptied_before, former_names
 from headwater.graph.nodes import Node, fields_of
 from headwater.graph.placeholders import derived_dataset
-from headwater.graph.run_edges import run_edges
+from headwater.graph.run_edges import Edges, run_edges
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
@@ -101,9 +101,9 @@ class ColumnGraph:
         reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
         for generation in deadline.watched(selected):
             for run in generation.runs or (None,):
-                for name in _used(generations, generation, run, "writes"):
+                for name in _used(generations, generation, generation.edges, run, "writes"):
                     writing[name].append((run, generation))
-                for name in _used(generations, generation, run, "reads"):
+                for name in _used(generations, generation, generation.edges, run, "reads"):
                     reading[name].append((run, generation))
         return cls(generations.state, lambda name: writing[name], lambda name: reading[name])
 
@@ -115,8 +115,9 @@ class ColumnGraph:
         def origins(name: DatasetName, way: str) -> Iterator[_Origin]:
             users = generations.writers if way == "writes" else generations.readers
             for generation in (g for ref in users(name) for g in present.of(ref)):
+                part = present.part_of(generation)
                 for run in generation.runs or (None,):
-                    if name in _used(generations, generation, run, way):
+                    if name in _used(generations, generation, part, run, way):
                         yield run, generation
 
         state = generations.state
@@ -257,12 +258,12 @@ class ColumnGraph:
 
 
 def _used(
-    generations: Generations, generation: Generation, run: Run | None, way: str
+    generations: Generations, generation: Generation, part: Edges, run: Run | None, way: str
 ) -> Set[DatasetName]:
-    """Return the datasets that a run of a generation read or wrote; without one, as declared."""
-    edges = generation.edges if run is None else generations.own(run)
-    if generation.is_limited:
-        edges = edges.within(generation.edges)
+    """Return what a run read or wrote of the edges of its generation; without one, as declared."""
+    edges = part if run is None else generations.own(run)
+    if generation.is_limited or part is not generation.edges:
+        edges = edges.within(part)
     return edges.writes if way == "writes" else edges.reads
 
 

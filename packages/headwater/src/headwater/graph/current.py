@@ -55,7 +55,7 @@ def _in_parts(level: Level, state: State) -> EffectiveGraph:
 
 def _whole(level: Level, state: State) -> LevelGraph:
     generations = generations_of(state)
-    return LevelGraph.build(generations, level, generations.present)
+    return LevelGraph.build(generations, level, generations.present.parts())
 
 
 _PARTS = {level: once_an_event(partial(_in_parts, level)) for level in Level}

@@ -61,7 +61,14 @@ def add_edges(
 def upstream_of(
     generations: Generations, roots: Iterable[Generation], target: DatasetName | None = None
 ) -> Walked:
-    """Return the roots and all generations upstream of them, or of one of their outputs.
+    """Return the roots and all generations upstream of them, or of one of their outputs."""
+    return upstream_of_outputs(generations, ((root, target) for root in roots))
+
+
+def upstream_of_outputs(
+    generations: Generations, roots: Iterable[tuple[Generation, DatasetName | None]]
+) -> Walked:
+    """Return generations and all upstream of one output of each; None stands for all outputs.
 
     Where events state which input feeds which output, only the edges on the way count. Rows
     that a generation kept are upstream of that output, but not of the generation itself. Data does
@@ -69,7 +76,7 @@ def upstream_of(
     """
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
-    visits = Frontier((-inf, slice_, target) for root in roots for slice_ in root.slices)
+    visits = Frontier((-inf, slice_, target) for root, target in roots for slice_ in root.slices)
     for time, generation, name in visits:
         edges = generation.edges
         is_whole = name is None or edges.is_cross_product

@@ -252,10 +252,11 @@ class Generations(RunValues):
         """Return the datasets written by generations of a task that are not effective."""
         return self.derived(ref, "superseded", superseded)
 
-    def present_in_family(self, ref: JobRef) -> list[Generation]:
-        """Return the present generations of all jobs in the family of a job."""
+    def present_in_family(self, ref: JobRef) -> dict[Generation, Edges]:
+        """Return the present generations of all jobs in the family of a job, with their edges."""
         present = self.present
-        return [g for job in self.families.of(ref).jobs for g in present.of(job)]
+        every = (g for job in self.families.of(ref).jobs for g in present.of(job))
+        return {generation: present.part_of(generation) for generation in every}
 
     def generation_of(self, run: Run) -> Generation | None:
         """Return the generation of a run; None if the run neither read nor wrote data."""

@@ -19,6 +19,7 @@ from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.generation import Flow, Generation, History
 from headwater.graph.placeholders import is_job
+from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 from headwater.projection import State
 
@@ -138,19 +139,38 @@ class Present:
             self._add([ref])
         return self._of.get(ref, ())
 
+    def parts(self) -> dict[Generation, Edges]:
+        """Return every present generation with the edges of its needed outputs."""
+        return {generation: self.part_of(generation) for generation in self}
+
+    def part_of(self, generation: Generation) -> Edges:
+        """Return the edges of the needed outputs of a present generation, or all if it is WHOLE."""
+        outputs = self._outputs[generation]
+        if WHOLE in outputs:
+            return generation.edges
+        edges, names = generation.edges, {name for name in outputs if name is not WHOLE}
+        return edges.within(Edges(set().union(*map(edges.sources_of, names)), names))
+
     def using(self, name: DatasetName) -> Sequence[Generation]:
-        """Return the present generations that read a dataset, or kept rows of it."""
+        """Return the present generations that needed a dataset: they read it or kept rows of it."""
         if name not in self._using:
             generations = self._generations
             users = dict.fromkeys((*generations.readers(name), *generations.writers(name)))
             self._add(users)
             found = self._users.get(name, {})
-            self._using[name] = [g for ref in users for g in found.get(ref, ())]
+            near = (g for ref in users for g in found.get(ref, ()))
+            self._using[name] = [g for g in near if self._needs(g, name)]
         return self._using[name]
 
     def is_used(self, name: DatasetName) -> bool:
         """Return True if a task derived another dataset from this one."""
-        return any(name in g.edges.reads and g.edges.writes - {name} for g in self.using(name))
+        parts = map(self.part_of, self.using(name))
+        return any(name in part.reads and part.writes - {name} for part in parts)
+
+    def _needs(self, generation: Generation, name: DatasetName) -> bool:
+        part = self.part_of(generation)
+        is_whole = part is generation.edges
+        return name in part.reads or (name in generation.kept and (is_whole or name in part.writes))
 
     def flows_from(self, generation: Generation) -> Iterator[tuple[Generation, Flow]]:
         """Yield the flows from a generation, each with the present generation that consumes it."""

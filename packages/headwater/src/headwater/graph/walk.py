@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.edges import LevelGraph
 from headwater.graph.effective import Graph, PipelineGraph
-from headwater.graph.frontier import Walked, downstream_of, upstream_of
+from headwater.graph.frontier import Walked, downstream_of, upstream_of, upstream_of_outputs
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -100,18 +100,28 @@ def replaced(generations: Generations, walked: Walked) -> set[DatasetName]:
 
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
     """Return the generations upstream or downstream of a node, with their edges on the way."""
-    name = root.dataset_name if root.type == "dataset" else None
-    if name is None:
+    if root.type == "job":
         ref, near = root.job_ref, generations.present_in_family(root.job_ref)
         roots = [g for g in near if ref in _jobs_of(generations, g, level)]
         roots = roots or [g for g in near if any(_is_below(generations, r, ref) for r in g.runs)]
-    elif way == "up":
-        roots = generations.writing(name)
-    else:
-        roots = [g for g in generations.present.using(name) if name in g.edges.reads]
+        if way == "down":
+            return downstream_of(generations, roots)
+        return upstream_of_outputs(generations, _needed_outputs(near, roots))
+    name = root.dataset_name
     if way == "up":
-        return upstream_of(generations, roots, name)
-    return downstream_of(generations, roots, name)
+        return upstream_of(generations, generations.writing(name), name)
+    readers = [g for g in generations.present.using(name) if name in g.edges.reads]
+    return downstream_of(generations, readers, name)
+
+
+def _needed_outputs(
+    parts: Walked, roots: Iterable[Generation]
+) -> Iterator[tuple[Generation, DatasetName | None]]:
+    """Yield each output of the needed parts of generations; None for a whole generation."""
+    for generation in roots:
+        part = parts[generation]
+        names = [None] if part is generation.edges else sorted(part.writes)
+        yield from ((generation, name) for name in names)
 
 
 def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:

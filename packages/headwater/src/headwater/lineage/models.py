@@ -34,9 +34,9 @@ class Seen(Answer):
 class EdgeStatement(Answer):
     """A source of an edge: a kind of statement, and its producer."""
 
-    kind: Literal["explicit", "columns", "sql", "datasets", "declared"]
-    """Explicit lineage, column lineage, the SQL text, the inputs and outputs of a run, or an event
-    without a run."""
+    kind: Literal["explicit", "columns", "sql", "rename", "datasets", "declared"]
+    """Explicit lineage, column lineage, the SQL text, a rename that only the SQL text names, the
+    inputs and outputs of a run, or an event without a run."""
     producer: str | None
     """Short name and version, such as `dbt 1.54.0`; null for SQL texts, and if not reported."""
 

@@ -26,7 +26,7 @@ from headwater.projection import Run, State
 from headwater.projection.state import Use
 from headwater.query.parameters import Grade
 
-StatementKind = Literal["explicit", "columns", "sql", "datasets", "declared"]
+StatementKind = Literal["explicit", "columns", "sql", "rename", "datasets", "declared"]
 
 
 class Statement(NamedTuple):
@@ -88,7 +88,8 @@ def statements_of(
     reads = [] if source is None else uses.reads.get(source, [])
     writes = [] if target is None else uses.writes.get(target, [])
     if (source is not None and not reads) or (target is not None and not writes):
-        return Statements()
+        is_renamed = uses.renames_in_text.has(source, target)
+        return Statements(frozenset({Statement("rename", uses.producer)} if is_renamed else ()))
     kinds = set(_of_facets(uses, source, target))
     is_reported = not any(use.facets.get(ONLY_IN_TEXT) for use in reads)
     if is_reported and (source is None or target is None or not kinds):

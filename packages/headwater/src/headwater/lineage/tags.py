@@ -16,7 +16,7 @@ from headwater import deadline
 from headwater.events.facets import Tag
 from headwater.events.facets import Tags as ReportedTags
 from headwater.graph.column_graph import Column, described_by, edges_of_run
-from headwater.graph.frontier import upstream_of
+from headwater.graph.frontier import Walked, upstream_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -58,9 +58,9 @@ class _Origins:
 
 
 class Tags:
-    """The tags of all datasets that some generations used, decoded on request."""
+    """The tags of all datasets that generations, or parts of them, used; decoded on request."""
 
-    def __init__(self, generations: Generations, selected: Iterable[Generation]) -> None:
+    def __init__(self, generations: Generations, selected: Iterable[Generation] | Walked) -> None:
         self._generations = generations
         self._own: dict[DatasetName, dict[str, set[Tag]]] = {}
         self._origins: dict[DatasetName, _Origins] = {}
@@ -69,11 +69,12 @@ class Tags:
         self._reading: dict[DatasetName, list[Run]] = defaultdict(list)
         if not generations.state.has_tags:
             return
-        for generation in deadline.watched(selected):
-            for name in generation.edges.writes:
+        parts = selected if isinstance(selected, dict) else {g: g.edges for g in selected}
+        for generation, part in deadline.watched(parts.items()):
+            for name in part.writes:
                 self._writing[name].append(generation)
             for run in generation.runs:
-                for name in generations.own(run).reads:
+                for name in generations.own(run).reads & part.reads:
                     self._reading[name].append(run)
 
     def of(self, name: DatasetName) -> list[ColumnTag]:

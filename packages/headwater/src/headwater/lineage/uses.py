@@ -10,6 +10,7 @@ from functools import cached_property
 from headwater.events import DatasetId, parse_entries
 from headwater.graph.current import once_an_event
 from headwater.graph.generation import Generation
+from headwater.graph.sql_changes import renamed_by_text
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.lineage.producers import producer_of_run
@@ -46,11 +47,18 @@ class Pairs:
 
 
 class RunUses:
-    """The inputs and outputs of a run by primary name, and what its facets and text state."""
+    """The inputs and outputs of a run by primary name, and what its facets and text state.
+
+    Names that only the text of a rename has are without uses.
+    """
 
     def __init__(self, state: State, run: Run) -> None:
         self._state, self.run = state, run
         self.reads, self.writes = self._by_name(run.inputs), self._by_name(run.outputs)
+        self._renamed = renamed_by_text(state, run)
+        for new, former in self._renamed.items():
+            self.reads.setdefault(former, [])
+            self.writes.setdefault(new, [])
 
     def _by_name(self, uses: Mapping[DatasetName, Use]) -> dict[DatasetName, list[Use]]:
         found: dict[DatasetName, list[Use]] = defaultdict(list)
@@ -75,6 +83,11 @@ class RunUses:
     def in_text(self) -> Pairs:
         """The edges that the SQL text states."""
         return Pairs(self.text.sources.items() if self.text else ())
+
+    @cached_property
+    def renames_in_text(self) -> Pairs:
+        """The edges from former names that only the SQL text states."""
+        return Pairs((new, {former}) for new, former in self._renamed.items())
 
     @cached_property
     def explicit(self) -> Pairs:

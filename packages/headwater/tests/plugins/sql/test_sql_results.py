@@ -23,6 +23,8 @@ from headwater.sql.reader import Arguments, Script
 
 from .test_sql_truth import _PLACES, _TABLES, _statements
 
+pytestmark = pytest.mark.server  # reads SQL in another process
+
 _SHOP = "postgres://shop:5432|shop.public."
 _QUERIES: dict[str, list[dict[str, Any]]] = {
     "edges": [{}, {"level": "pipeline"}],

@@ -1696,7 +1696,7 @@ export interface components {
         };
         EdgeStatement: {
             /** @enum {string} */
-            kind: "explicit" | "columns" | "sql" | "datasets" | "declared";
+            kind: "explicit" | "columns" | "sql" | "rename" | "datasets" | "declared";
             producer: string | null;
         };
         FacetedPage_RunInfo_: {

@@ -134,7 +134,7 @@ export const EVIDENCE = {
     reported: "One source states the edge",
     verified: "Two independent sources state the edge",
   },
-  kinds: { explicit: "explicit lineage", columns: "column lineage", sql: "SQL text", datasets: "inputs and outputs", declared: "event without a run" },
+  kinds: { explicit: "explicit lineage", columns: "column lineage", sql: "SQL text", rename: "rename in the SQL text", datasets: "inputs and outputs", declared: "event without a run" },
   sides: { up: "from", down: "to" },
   seen: "last seen",
 } as const;

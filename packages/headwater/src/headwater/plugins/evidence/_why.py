@@ -18,6 +18,7 @@ from headwater.graph.lifecycle import former_names
 from headwater.graph.nodes import Node, name_of, node_id, node_ref
 from headwater.graph.placeholders import is_job
 from headwater.graph.run_edges import Edges
+from headwater.graph.sql_changes import renamed_by_text
 from headwater.identity import DatasetName
 from headwater.lineage.models import EdgeStatement
 from headwater.lineage.producers import producer_of_run
@@ -25,6 +26,7 @@ from headwater.lineage.staleness import may_be_replaced
 from headwater.lineage.statements import (
     DECLARED,
     Statement,
+    StatementKind,
     Statements,
     combined_statements,
     statements_by_run,
@@ -182,7 +184,8 @@ def _of_columns(state: State, run: Run, edge: _Edge, fields: _Fields) -> Stateme
     found: set[Statement] = set()
     former = former_names(state, run).get(edge.target) if edge.target else None
     if former and former == edge.source and fields[0] == fields[1]:
-        found.add(Statement("columns", producer_of_run(state, run)))
+        kind: StatementKind = "rename" if edge.target in renamed_by_text(state, run) else "columns"
+        found.add(Statement(kind, producer_of_run(state, run)))
     for column_edge in filter(is_wanted, edges_of_run(state, run, edge.job)):
         if column_edge.evidence != "sql":
             found.add(

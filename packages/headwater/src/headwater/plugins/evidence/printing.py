@@ -45,6 +45,7 @@ _KINDS = {
     "explicit": "explicit lineage",
     "columns": "column lineage",
     "sql": "the SQL text",
+    "rename": "a rename in the SQL text",
     "datasets": "inputs and outputs",
     "declared": "an event without a run",
 }

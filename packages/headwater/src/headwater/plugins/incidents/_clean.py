@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.events.facets import CommitReport
-from headwater.graph.edges import LevelGraph
 from headwater.graph.frontier import upstream_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, dataset_ref, kind_of
-from headwater.graph.walk import reach, reached, replaced
+from headwater.graph.placeholders import only_datasets
+from headwater.graph.walk import reached, replaced
 from headwater.identity import DatasetName
 from headwater.plugins.incidents._named import Version
 from headwater.plugins.incidents._version import Affected, Spread
 from headwater.plugins.incidents.models import CleanDataset
 
-_DEPTH = 100
 _REPLACED = ("model", "artifact")
 """Kinds of datasets that every write replaces as a whole. A path may be a table or folder."""
 
@@ -89,7 +88,5 @@ def _is_known(generations: Generations, generation: Generation, name: DatasetNam
 def _datasets_downstream(generations: Generations, root: Node) -> set[DatasetName]:
     """Return the datasets downstream of one, without those whose contents were replaced since."""
     walked = reached(generations, root, "down", Level.TASK)
-    steps = reach(LevelGraph.build(generations, Level.TASK, walked), root, "down", _DEPTH)
-    left_out = {root, *map(Node.of_dataset, replaced(generations, walked))}
-    datasets = (node for node in steps if node.type == "dataset")
-    return {node.dataset_name for node in datasets if node not in left_out}
+    found = {name for edges in walked.values() for name in only_datasets(edges.writes)}
+    return found - replaced(generations, walked) - {root.dataset_name}

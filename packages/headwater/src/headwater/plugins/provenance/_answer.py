@@ -63,7 +63,7 @@ def provenance_answer(
         only_datasets(name for edges in walked.values() for name in (*edges.reads, *edges.writes))
         | {root.dataset_name}
     )
-    tags_of = Tags(generations, walked)
+    tags_of = Tags(generations, walked.keys())
     tags = [column_tag for name in names for column_tag in tags_of.of(name)]
     inputs = {name for entry in entries for name in entry.reads}
     runs = [_run_answer(generations, entry) for entry in entries]

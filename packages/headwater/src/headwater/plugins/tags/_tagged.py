@@ -247,7 +247,7 @@ def _feeds(
 ) -> dict[Column, list[tuple[Column, _Status]]]:
     """Return, by column, the columns that take its values, with the best status they can have."""
     generations = generations_of(state)
-    tags = Tags(generations, generations.present)
+    tags = Tags(generations, generations.present.parts())
     feeds: dict[Column, list[tuple[Column, _Status]]] = defaultdict(list)
     seen: set[Column] = set()
     open_ = [*own, *(Column(name, field) for name in names for field in tags.fields_of(name))]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 from headwater import deadline
 from headwater.graph.current import generations_of
-from headwater.graph.generation import Generation
 from headwater.lineage.provenance import origin
 from headwater.lineage.tags import ColumnTag, Tags, dataset_tag
 from headwater.lookup import find_dataset
@@ -40,12 +38,11 @@ def tags_answer(
 ) -> TagsAnswer:
     """Return the tags of datasets and columns, including those inherited through column lineage."""
     generations = generations_of(state)
-    names = set(state.identity)
-    selected: Iterable[Generation] = generations.present
-    if node is not None:
+    if node is None:
+        names, tags = set(state.identity), Tags(generations, generations.present.parts())
+    else:
         found = find_dataset(state, node)
-        names, selected = {found.dataset_name}, origin(generations, found)
-    tags = Tags(generations, selected)
+        names, tags = {found.dataset_name}, Tags(generations, origin(generations, found))
     wanted = None if key is None else key.lower()
     column_tags = (column_tag for name in names for column_tag in tags.of(name))
     matching = [

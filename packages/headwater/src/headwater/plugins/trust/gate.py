@@ -344,7 +344,7 @@ def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iter
 
 def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
     """Yield PII columns of the dataset itself and of the inputs of upstream models."""
-    tags = Tags(known, generations)
+    tags = Tags(known, generations.keys())
     checked = {root.dataset_name}
     for edges in generations.values():
         if any(_is_model(known.state, name) for name in edges.writes):
