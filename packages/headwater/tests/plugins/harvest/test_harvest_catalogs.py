@@ -134,6 +134,12 @@ def test_platforms_without_a_namespace_are_listed(
     assert "No namespace for postgres:" in caplog.text
     assert "1 tag" in caplog.text
     caplog.clear()
+    harvest("datahub", str(path), "--namespace", f"postgress={_DB}", "--from-start")
+    assert "--namespace postgress has no effect: the catalog only has" in caplog.text
+    assert "No namespace for postgres:" in caplog.text
+    caplog.clear()
+    harvest("datahub", str(path), "--namespace", f"postgres={_DB}", "--from-start")
+    assert "has no effect" not in caplog.text
     wrong = harvest("datahub", str(path), "--namespace", "postgres")
     assert wrong.returncode == 2
     assert "received 'postgres', expected PLATFORM=NAMESPACE" in wrong.stderr

@@ -187,7 +187,7 @@ class _Export:
 
     def _job_ref(self, urn: str) -> JobRef | None:
         if (flow := flow_of(urn)) is not None:
-            return JobRef(self._namespaces.given.get(flow[0], flow[0]), flow[1])
+            return JobRef(self._namespaces.of_jobs(flow[0]), flow[1])
         job = job_of(urn)
         flow_ref = self._job_ref(job[0]) if job else None
         if job is None or flow_ref is None:
@@ -245,7 +245,7 @@ class _Export:
         declared.description = declared.description or str(info.get("title") or "")
         kind = _job_type(tool, EXPOSURE)
         at = self._time(entity.observed)
-        ref = JobRef(self._namespaces.given.get(tool, tool), name)
+        ref = JobRef(self._namespaces.of_jobs(tool), name)
         return job_event(ref, declared, self._names(found), {}, at, _PRODUCER, kind)
 
     def _read_by(self, entity: Entity) -> list[str]:

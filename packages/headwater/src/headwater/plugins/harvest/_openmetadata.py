@@ -94,7 +94,7 @@ class _Export:
         above, below = self._entity(row, "from"), self._entity(row, "to")
         if pipeline := row.get("pipelineName"):
             service = row.get("pipelineServiceName") or "openmetadata"
-            ref = JobRef(self._namespaces.given.get(service, service), pipeline)
+            ref = JobRef(self._namespaces.of_jobs(service), pipeline)
             owners = _owners(row.get("pipelineOwners"))
             about = Declared(row.get("pipelineDescription") or "", owners)
             kind = (row.get("pipelineServiceType") or "openmetadata").upper()
