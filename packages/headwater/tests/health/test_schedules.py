@@ -68,6 +68,22 @@ def test_runs_that_catch_up_are_late_by_their_nominal_times(build: Any) -> None:
     assert _is_late(build, events, "2025-11-23T00:00:00Z")
 
 
+@pytest.mark.parametrize("schedule", ["@daily", "unknown"])
+@pytest.mark.parametrize("run_type", ["backfill", "scheduled"])
+def test_run_for_an_earlier_day_does_not_hide_that_a_job_is_late(
+    schedule: str, run_type: str, build: Any
+) -> None:
+    def with_nominal(time: str, day: str, run_type: str) -> dict[str, Any]:
+        (event,) = _runs(build, time, airflowDagRun=_dag(schedule, run_type, zone="UTC"))
+        event["run"]["facets"]["nominalTime"] = {"nominalStartTime": f"2025-11-{day}T00:00:00Z"}
+        return event
+
+    days = [with_nominal(time, time[:2], "scheduled") for time in _DAYS]
+    backfill = with_nominal("24T02:00:00", "10", run_type)  # or a run that was cleared
+    assert _is_late(build, [*days, backfill])
+    assert not _is_late(build, [*days, with_nominal("24T02:00:00", "24", run_type)])
+
+
 @pytest.mark.parametrize(
     ("schedule", "times", "late"),
     [("*/1 * * * *", _MINUTES, True), ("None", _DAYS, False), ("@once", _DAYS, False)],

@@ -2,9 +2,9 @@
 
 Lateness needs evidence of a schedule: Airflow's schedule of the DAG, nominal times on whole
 minutes, or a rhythm on several days. Manual runs and backfills (Airflow's run type, or the tag
-`ad-hoc` of the run) have no rhythm. A DAG that waits for assets is late only if another job wrote
-one of its inputs since it last started. A job is not late if other jobs took over all of its
-outputs, as after a DAG was renamed.
+`ad-hoc` of the run) have no rhythm, and a run does not count if an earlier one had a later nominal
+time. A DAG that waits for assets is late only if another job wrote one of its inputs since it last
+started. A job is not late if other jobs took over all of its outputs, as after a DAG was renamed.
 
 The intervals are those between the nominal times of a job's newest runs, or between their starts
 unless each has a nominal time of its own. Runs under one parent run (retries, mapped tasks) are one
@@ -173,7 +173,7 @@ def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_W
 
 
 def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
-    starts = sorted(begun, key=_PLACE)
+    starts = list(_without_repeated(sorted(begun, key=_PLACE)))
     scheduled = [start for start in starts if not start.is_manual]
     if stated := _stated_rhythm(starts, scheduled):
         return stated
@@ -216,6 +216,19 @@ def _stated_rhythm(starts: list[Start], scheduled: list[Start]) -> Rhythm | None
     due, then = times
     gap = then - due
     return Rhythm(last, gap, due + gap // 2 - last, due)
+
+
+def _without_repeated(starts: Iterable[Start]) -> Iterator[Start]:
+    """Yield the starts whose nominal time is not before that of an earlier start.
+
+    A backfill, or a cleared run of an earlier day, does not replace the run that is due.
+    """
+    newest = 0
+    for start in starts:
+        nominal = start.nominal if start.nominal and start.nominal <= start.at else None
+        if nominal is None or nominal >= newest:
+            yield start
+            newest = max(newest, nominal or 0)
 
 
 def _times(starts: list[Start]) -> list[int]:
