@@ -108,7 +108,7 @@ def test_core_stays_small_enough_to_read() -> None:
     core = ("redaction", "events", "identity", "log", "projection", "graph")
     files = [file for package in core for file in (_SOURCE / package).rglob("*.py")]
     lines = sum(len(file.read_text().splitlines()) for file in files)
-    assert lines <= 10_600, "docs/decisions/0010-size.md says what to do"
+    assert lines <= 10_640, "docs/decisions/0010-size.md says what to do"
 
 
 def test_tests_are_in_folders_of_packages_and_plugins() -> None:
