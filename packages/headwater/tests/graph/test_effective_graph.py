@@ -40,7 +40,9 @@ def _edges(state: State, graph: Graph) -> dict[str, Any]:
 
 
 def _present(state: State) -> set[Any]:
-    return {(g.job, g.order, frozenset(g.edges.reads)) for g in generations_of(state).present}
+    return {
+        (g.job, g.order, frozenset(g.edges.reads)) for g in generations_of(state).present.parts()
+    }
 
 
 def _between_pipelines(state: State, root: Node) -> PipelineGraph:

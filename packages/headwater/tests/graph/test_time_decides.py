@@ -137,7 +137,7 @@ def test_no_upstream_run_starts_after_its_reader_ended(runs: list[Any], build: A
             bodies.append(body | {"job": body["job"] | {"facets": STREAM if streams else {}}})
     state = build.state(*bodies)
     generations = generations_of(state)
-    for reader in generations.present:
+    for reader in generations.present.parts():
         ends = [
             inf if is_streaming(state, r) and outcome(state, r).ended is None else r.last or 0
             for r in reader.runs

@@ -128,11 +128,6 @@ class Present:
         self._through: dict[Generation, dict[DatasetName, list[Flow]]] = {}
         self._consumers: dict[DatasetName, dict[Generation, list[tuple[Generation, Flow]]]] = {}
 
-    def __iter__(self) -> Iterator[Generation]:
-        """Yield every present generation."""
-        self._add(self._generations.jobs())
-        yield from self._outputs
-
     def of(self, ref: JobRef) -> Sequence[Generation]:
         """Return the present generations of a task; empty for an unknown task."""
         if ref in self._generations.state.jobs or not is_job(ref):
@@ -141,7 +136,8 @@ class Present:
 
     def parts(self) -> dict[Generation, Edges]:
         """Return every present generation with the edges of its needed outputs."""
-        return {generation: self.part_of(generation) for generation in self}
+        self._add(self._generations.jobs())
+        return {generation: self.part_of(generation) for generation in self._outputs}
 
     def part_of(self, generation: Generation) -> Edges:
         """Return the edges of the needed outputs of a present generation, or all if it is WHOLE."""

@@ -58,7 +58,7 @@ def runs_answer(
         runs = [run for run in deadline.watched(runs) if external_id_of(run) == own_id]
     if effective is not None:
         generations, level = generations_of(state), level_of(effective)
-        members = (run for generation in generations.present for run in generation.runs)
+        members = (run for generation in generations.present.parts() for run in generation.runs)
         keys = {generations.levels.owner(run, level).key for run in members}
         runs = [run for run in runs if run.key in keys]
     wanted = wanted_values(filters, condition)

@@ -72,9 +72,9 @@ def test_text_replaces_wrong_columns_of_the_listener(
 ) -> None:
     state = _state(build, sql, (source,), target)
     assert _sources(state, target) == set(edges.split("|"))
-    assert [len(generation.edges.reads) for generation in generations_of(state).present] == [
-        1
-    ]  # no table is added
+    assert [
+        len(generation.edges.reads) for generation in generations_of(state).present.parts()
+    ] == [1]  # no table is added
 
 
 @pytest.mark.parametrize(
