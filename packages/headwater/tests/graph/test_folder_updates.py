@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from headwater.projection._apply import apply
 from packages.headwater.tests.graph.test_effective_graph import _assert_same_graphs
 from packages.headwater.tests.health.test_kept_states import _at, _check
 from packages.headwater.tests.truth.test_consistency import _datasets
+
+pytestmark = pytest.mark.replay
 
 _PLACES = (
     "s3://b|a", "s3://b|a/p", "s3://b|a/p/q", "s3://b|a/p/r", "s3://b|a/s/t", "s3://b|/",

@@ -25,6 +25,8 @@ from packages.headwater.tests.support.entry_strategies import some_entries
 from packages.headwater.tests.support.graphs import DAG, TASK
 from packages.headwater.tests.truth.test_consistency import RUNS, events_of
 
+pytestmark = pytest.mark.replay
+
 _MOST_CHECKS = 25  # of a deadline, fewer than a list of 20 datasets needs
 _HOUR = 3_600_000_000  # microseconds
 _DAY = 24 * _HOUR

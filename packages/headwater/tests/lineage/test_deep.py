@@ -18,6 +18,8 @@ from headwater.runs.service import run_tree
 from headwater.server.app import make_app
 from packages.headwater.tests.query.test_deadline import _ASKED as ASKED
 
+pytestmark = pytest.mark.replay
+
 _TABLES = 60
 _LONG = 200  # jobs in a chain
 

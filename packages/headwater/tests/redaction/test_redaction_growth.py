@@ -9,6 +9,8 @@ import pytest
 
 from headwater.redaction import DEFAULT
 
+pytestmark = pytest.mark.replay
+
 _SHORT, _LONG = 4_000, 32_000
 _PARTS = (
     # URLs and tokens

@@ -18,6 +18,8 @@ from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
 from packages.headwater.tests.conftest import Build
 
+pytestmark = pytest.mark.replay
+
 _TABLES, _FIELDS = 16, 24
 _LARGE = "/api/v2/columns?node=dataset:db:t0&depth=100"
 _EXPENSIVE = [

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -45,6 +46,8 @@ from headwater.redaction import DEFAULT
 from headwater.runs.failures import was_repeated
 from packages.headwater.tests.support.entry_strategies import canonical
 from packages.headwater.tests.support.graphs import state_partition_sources
+
+pytestmark = pytest.mark.replay
 
 _NAMES = ("db|a", "db|b", "db|c", "db|d", "s3://b|a", "s3://b|a/p", "s3://b|a/q")
 _SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)

@@ -21,6 +21,8 @@ from packages.headwater.tests.graph.test_folder_updates import EVENTS, event_of
 from packages.headwater.tests.support.explicit import dataset, dataset_event, into, job, run_event
 from packages.headwater.tests.support.moments import at
 
+pytestmark = pytest.mark.replay
+
 _MARKS = ("\\u0000", '"namespace":""', '"job::', '"dataset::')
 """Text of an answer that names the placeholder for a missing job or dataset."""
 

@@ -25,6 +25,7 @@ def benchmark() -> ModuleType:
     return module
 
 
+@pytest.mark.replay
 def test_every_question_is_answered_in_one_short_call(benchmark: ModuleType) -> None:
     scores = list(benchmark.scores(benchmark.OWN_PARTS))
     assert len(scores) >= 300
