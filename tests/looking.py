@@ -109,8 +109,8 @@ def looking(
     """Return a function that opens a path of the page, with options of Playwright's context.
 
     Without options, the first page is opened in a tab that all tests share, so that Chromium finds
-    the page's files in its cache and starts no process. Each further page has its own context, like
-    another user's.
+    the page's files in its cache and starts no process. Each further page is opened in its own
+    context, like that of another user.
 
     At the end it fails if a page logged an unexpected error or sent a request to another host.
     For the report of a failed test, it logs what each page showed and which requests failed.
@@ -171,11 +171,13 @@ def _watched(
 
     listeners: dict[Any, Callable[[Any], None]] = {
         "crash": lambda _: failed.append("the page crashed"),
-        "requestfailed": lambda each: failed.append(f"{each.url}: {each.failure}"),
-        "response": lambda each: None if each.ok else failed.append(_refused(each)),
+        "requestfailed": lambda request: failed.append(f"{request.url}: {request.failure}"),
+        "response": lambda response: None if response.ok else failed.append(_refused(response)),
         "pageerror": lambda error: wrong.append(_described(error)),
-        "request": lambda each: note(each.url, origin, "data:"),
-        "console": lambda each: note(each.text, source=each) if each.type == "error" else None,
+        "request": lambda request: note(request.url, origin, "data:"),
+        "console": lambda message: (
+            note(message.text, source=message) if message.type == "error" else None
+        ),
     }
     for event, listener in listeners.items():
         page.on(event, listener)
@@ -185,11 +187,11 @@ def _watched(
 
 
 def _leave(page: Page, origin: str) -> bool:
-    """Leave an origin without its routes and session storage; return False if that failed."""
+    """Remove the routes and session storage of a tab and make it free; return False if it fails."""
     try:
         page.unroute_all(behavior="ignoreErrors")
         if not page.url.startswith(origin):
-            return False  # its session storage cannot be reached from here
+            return False  # the session storage of the origin cannot be cleared from here
         page.evaluate("sessionStorage.clear()")
         page.goto(_FREE)
     except PlaywrightError:  # it crashed, for example

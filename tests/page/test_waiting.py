@@ -37,7 +37,7 @@ def _held(page: Page, pattern: str) -> Iterator[None]:
 
 @pytest.fixture
 def look_alone(browser: Browser, lineage: Lineage) -> Iterator[Look]:
-    """Return a function that opens pages in their own context, whose clock a test replaces."""
+    """Return a function that opens pages in their own context, whose clock a test may set."""
     with looking(browser, lineage.url, is_shared=False) as open_:
         yield open_
 

@@ -197,7 +197,7 @@ def test_superseded_load_counts_while_downstream_data_comes_from_it(build: Any) 
 
 
 def test_older_run_counts_only_for_the_outputs_that_are_still_used(build: Any) -> None:
-    """The table x of the first split was read, but its table y was replaced since."""
+    """A later job read table x of the first split; table y of that split was replaced since."""
 
     def split(run: str, time: str, source: str) -> dict[str, Any]:
         reads, writes = (f"db|{source}", "db|u"), ("db|y", "db|x")

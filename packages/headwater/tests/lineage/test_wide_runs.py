@@ -1,4 +1,4 @@
-"""The work for a run with thousands of inputs or outputs grows with their number, not faster."""
+"""The work for the tree of a run grows linearly with the number of its inputs or outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.lineage.queries import tree_answer
 from packages.headwater.tests.support.explicit import dataset, into, run_event
 
 _COUNT, _MORE = 60, 4
-_MOST_GROWTH = 1.5 * _MORE  # quadratic work grows nearly by the square
+_MOST_GROWTH = 1.5 * _MORE  # quadratic work would grow by nearly _MORE squared
 
 Json = dict[str, Any]
 
@@ -66,7 +66,7 @@ def _calls(function: Callable[[], object]) -> int:
         (_explicit, "up"),
     ],
 )
-def test_work_for_a_wide_run_grows_with_its_datasets(
+def test_work_for_a_tree_grows_linearly_with_the_datasets_of_a_run(
     build: Any, direction: Any, events: Callable[[list[str]], list[Json]]
 ) -> None:
     def calls(count: int) -> int:

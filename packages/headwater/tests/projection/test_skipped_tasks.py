@@ -1,4 +1,4 @@
-"""Tasks that an Airflow DAG run skipped wrote nothing, although they are reported as completed."""
+"""Tasks that Airflow skipped wrote nothing, although Airflow reports them as completed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _written(state: State) -> list[int]:
     return [len(writes_of(generations_of(state), name)), len(edges_answer(state, "task")["items"])]
 
 
-def test_skipped_task_wrote_nothing_in_any_order_of_events(build: Any) -> None:
+def test_skipped_task_writes_nothing_in_any_order_of_events(build: Any) -> None:
     for events in permutations(_events(build, "skipped")):
         state = State()
         for event in events:
@@ -41,13 +41,13 @@ def test_skipped_task_wrote_nothing_in_any_order_of_events(build: Any) -> None:
         assert _written(state) == [0, 0]
 
 
-def test_task_that_ran_and_elements_of_mapped_tasks_wrote(build: Any) -> None:
+def test_completed_tasks_and_elements_of_mapped_tasks_are_writers(build: Any) -> None:
     for events in (_events(build, "success"), _events(build, "skipped", map_index=0)):
         assert _written(build.state(*events)) == [1, 1]
     assert _written(build.state(*_events(build, "skipped", map_index=-1))) == [0, 0]
 
 
-def test_failed_attempt_of_a_skipped_task_stays(build: Any) -> None:
+def test_failed_attempt_of_a_skipped_task_keeps_its_edges(build: Any) -> None:
     events = _events(build, "skipped")
     events[1]["eventType"] = "FAIL"
     assert _written(build.state(*events)) == [0, 1]

@@ -174,7 +174,7 @@ def test_query_waiting_too_long_for_a_slot_gets_a_503() -> None:
     assert (admission.waiting, admission.is_full) == (0, False)
 
 
-def test_query_gives_up_when_many_wait() -> None:
+def test_waiting_query_is_rejected_when_many_wait() -> None:
     admission = Admission(1, 5, crowd=1, patience=0.0)
 
     async def ask() -> None:
@@ -193,7 +193,7 @@ def test_query_gives_up_when_many_wait() -> None:
     assert (admission.waiting, admission.is_full) == (0, False)
 
 
-def test_running_query_stops_waiting_for_the_projection_when_many_wait() -> None:
+def test_running_query_stops_waiting_for_a_lock_when_many_wait() -> None:
     lock, is_held, may_end = threading.RLock(), threading.Event(), threading.Event()
 
     def hold() -> None:

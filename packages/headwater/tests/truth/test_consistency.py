@@ -324,7 +324,7 @@ def _check_grades(state: State, child: Any, name: str) -> None:
 
 
 def _run(job: str, kind: str, reads: list[str], writes: list[str]) -> dict[str, Any]:
-    """Return a run of no duration at midnight."""
+    """Return a run that starts and completes at midnight."""
     times = {"start": 0, "hours": 0, "end": "COMPLETE"}
     return {"job": job, "parent": None, "kind": kind, "reads": reads, "writes": writes, **times}
 

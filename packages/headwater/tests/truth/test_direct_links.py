@@ -1,4 +1,4 @@
-"""Data that passes between two jobs, or two datasets, directly: answers name only the real ones."""
+"""Answers never name the placeholders of direct links between two jobs or two datasets (ADR 25)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from packages.headwater.tests.support.moments import at
 pytestmark = pytest.mark.replay
 
 _MARKS = ("\\u0000", '"namespace":""', '"job::', '"dataset::')
-"""Text of an answer that names the placeholder for a missing job or dataset."""
+"""Texts that an answer contains if it names the placeholder for a missing job or dataset."""
 
 
 def _state(build: Any) -> State:
@@ -126,11 +126,11 @@ def test_impact_names_views_of_folders_that_contain_a_file(build: Any) -> None:
     ]
 
 
-def test_file_without_a_writer_does_not_read_its_own_folder(build: Any) -> None:
+def test_unwritten_file_is_not_possibly_affected_by_its_folder(build: Any) -> None:
     assert not impact_answer(_folder(build), "dataset:s3://b:a/q")["unknown"]
 
 
-def test_view_of_a_folder_may_read_an_unused_file(build: Any) -> None:
+def test_unused_names_views_of_folders_as_possible_readers(build: Any) -> None:
     state = at(_folder(build, "view"), "2026-12-31T00:00:00Z")
     found = {item["name"]: item["reasons"] for item in unused_answer(state, days=1)["items"]}
     assert "view" in {reason["kind"] for reason in found["a/p"]}

@@ -1,4 +1,4 @@
-"""The first lists of a large store say what they lack, and the next ones continue."""
+"""The first lists of a large store are partial: they state how many nodes are missing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _names(answer: Any) -> list[str]:
     return [item["name"] for item in answer["items"]]
 
 
-def test_list_by_name_is_whole_before_its_filters_are_counted(state: State) -> None:
+def test_list_by_name_is_complete_before_filters_are_counted(state: State) -> None:
     answer = datasets_answer(state, limit=15)
     assert _names(answer) == [f"d{number:02}" for number in range(15)]
     assert answer["next"]
@@ -57,7 +57,7 @@ def test_list_by_name_is_whole_before_its_filters_are_counted(state: State) -> N
     assert sum(item["count"] for item in facets["namespace"]) == _LEAST
 
 
-def test_filtered_list_has_the_counted_nodes_and_the_number_of_others(state: State) -> None:
+def test_filtered_list_states_how_many_nodes_are_uncounted(state: State) -> None:
     answer = datasets_answer(state, namespace="db")
     facets = answer["facets"]
     assert facets
@@ -66,7 +66,7 @@ def test_filtered_list_has_the_counted_nodes_and_the_number_of_others(state: Sta
     assert answer["uncounted"] == _COUNT - _LEAST
 
 
-def test_list_by_time_starts_with_the_nodes_used_last(state: State) -> None:
+def test_list_by_time_starts_with_the_most_recently_used_nodes(state: State) -> None:
     answer = jobs_answer(state, sort="started")
     newest_first = [f"j{number}" for number in reversed(range(_COUNT - 1))]
     assert _names(answer) == newest_first[:_LEAST]
@@ -76,7 +76,7 @@ def test_list_by_time_starts_with_the_nodes_used_last(state: State) -> None:
 
 @pytest.mark.parametrize("text", [None, "d"])
 @pytest.mark.parametrize("values", [{}, {"state_": "failed"}, {"sort": "written"}])
-def test_repeated_lists_continue_until_they_are_whole(
+def test_repeated_lists_continue_until_they_are_complete(
     state: State, build: Any, values: dict[str, Any], text: str | None
 ) -> None:
     lists: list[Any] = []
@@ -91,14 +91,14 @@ def test_repeated_lists_continue_until_they_are_whole(
     assert lists[-1] == datasets_answer(other, text=text, **values)
 
 
-def test_answer_without_a_deadline_is_whole(build: Any) -> None:
+def test_list_without_a_deadline_is_complete(build: Any) -> None:
     def ask() -> Any:
         return datasets_answer(build.state(*_runs(build)))
 
     assert ask()["uncounted"] == 0
 
 
-def test_client_cannot_keep_a_list_in_part(live: Live, build: Any) -> None:
+def test_partial_list_is_not_cached(live: Live, build: Any) -> None:
     live.ingest(Batch([build.entry(event) for event in _runs(build)]))
     with TestClient(make_app(live)) as client:
         first = client.get("/api/v2/datasets")

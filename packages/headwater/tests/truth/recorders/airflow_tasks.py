@@ -15,7 +15,7 @@ _PACKAGES = [
 
 
 def main() -> None:
-    """Record one case of all DAGs."""
+    """Record the events of all DAGs as one case."""
     with copied("airflow_tasks") as folder:
         events = folder / "events.jsonl"
         settings = {

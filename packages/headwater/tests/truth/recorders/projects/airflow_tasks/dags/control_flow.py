@@ -1,6 +1,6 @@
 """DAGs with branches, skipped, mapped, grouped and retried tasks, setup, teardown and aliases.
 
-`Load` reports its inputs and outputs as custom operators do, also if it fails or skips itself.
+`Load` reports its inputs and outputs like a custom operator, even if it fails or skips itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Load(BaseOperator):
         self.reads, self.writes, self.action = list(reads), list(writes), action
 
     def execute(self, context: Any) -> None:
-        """Fail, skip or do nothing."""
+        """Fail, skip the task or do nothing."""
         if self.action == "skip":
             raise AirflowSkipException("nothing to load")
         if self.action == "fail" or (self.action == "fail_first" and context["ti"].try_number < 2):
@@ -123,7 +123,7 @@ with _dag("alias"):
 
     @task(outlets=[AssetAlias("daily")])
     def produce(*, outlet_events: Any) -> None:
-        """Write a file whose name is known only then."""
+        """Write a file whose name is determined during the run."""
         outlet_events[AssetAlias("daily")].add(Asset("s3://airflow-control-flow/daily/1.parquet"))
 
     @task(
