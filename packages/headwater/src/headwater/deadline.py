@@ -21,8 +21,8 @@ Item = TypeVar("Item")
 
 Clock = Callable[[], float]
 
-_LOOK = 0.1
-"""Seconds after which a query that waits looks if it should go on."""
+_POLL_SECONDS = 0.1
+"""Seconds between the checks of a query that waits for a lock."""
 _GIVES_UP: ContextVar[Callable[[], bool] | None] = ContextVar("_GIVES_UP", default=None)
 _END: ContextVar[tuple[float, float, Clock] | None] = ContextVar("_END", default=None)
 
@@ -34,7 +34,7 @@ def start(seconds: float, clock: Clock | None = None) -> None:
 
 
 def give_up_if(is_refused: Callable[[], bool]) -> None:
-    """Set a condition on which this context waits for a lock no longer."""
+    """Set a condition that ends the wait of this context for a lock with a BusyError."""
     _GIVES_UP.set(is_refused)
 
 
@@ -64,7 +64,7 @@ def watched(items: Iterable[Item]) -> Iterator[Item]:
 def within(seconds: float, items: Iterable[Item], *, least: int) -> Iterator[Item]:
     """Yield items until some seconds have passed, but at least `least`; all without a deadline.
 
-    For a computation that keeps its partial result, so that the next one continues.
+    The caller must keep its partial result, so that the next call continues with the other items.
     """
     end = _END.get()
     until = None if end is None else end[2]() + seconds
@@ -86,9 +86,15 @@ def popped(waiting: list[Item]) -> Iterator[Item]:
 
 @contextmanager
 def acquired(lock: threading.RLock) -> Iterator[None]:
-    """Acquire a lock before the deadline, and hold it. Raises BusyError if it is not free."""
+    """Acquire a lock before the deadline, and hold it.
+
+    Raises:
+        BusyError: the lock is not free before the deadline, or the condition of `give_up_if` holds.
+    """
     gives_up = _GIVES_UP.get()
-    while not lock.acquire(timeout=-1 if (seconds := left()) is None else min(seconds, _LOOK)):
+    while not lock.acquire(
+        timeout=-1 if (seconds := left()) is None else min(seconds, _POLL_SECONDS)
+    ):
         if left() == 0:
             raise BusyError(
                 "other queries used the whole time limit of this one: retry later, send fewer"

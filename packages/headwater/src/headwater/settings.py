@@ -151,7 +151,8 @@ class Settings(BaseSettings):
     running_queries: Annotated[int, Field(ge=1, le=_MAX_QUERIES)] = 4
     """queries over HTTP that run at once; others wait"""
     waiting_queries: Annotated[int, Field(ge=0, le=_MAX_QUERIES)] = 100
-    """queries over HTTP that wait; others get a 503 with `Retry-After`"""
+    """queries over HTTP that wait; others get a 503 with `Retry-After`, as do those that have
+    waited for 1.5 s while more than 30 wait"""
     answer_memory: NonNegativeInt = 128 * 1024**2
     """estimated bytes of all answers that are being computed or sent; above it, a large one gets a
     503 with `Retry-After`, or a 400 if it alone needs more"""

@@ -16,15 +16,17 @@ from headwater import deadline, memory
 from headwater.errors import BusyError, DeadlineError
 
 _CROWD, _PATIENCE = 30, 1.5
-"""Above this number of waiting queries, none waits longer than some seconds; a page sends fewer."""
-_LOOK_SECONDS = 0.1
+"""While more queries wait, those that have waited this many seconds are rejected. A page sends
+fewer queries."""
+_POLL_SECONDS = 0.1
 
 
 class Admission:
     """Slots for running queries, a limited queue for a slot, and the memory of their answers.
 
-    A few queries wait until their deadline, so that a page with several of them is drawn. If many
-    wait, those that have waited for some seconds are refused, so that each client soon knows.
+    A few queries wait until their deadline, so that a page can send several. If more than `crowd`
+    queries wait, those that have waited for `patience` seconds are rejected, so that their clients
+    can retry early.
     """
 
     def __init__(
@@ -52,8 +54,8 @@ class Admission:
         """Wait for a slot and hold it; yield True if the query had to wait.
 
         Raises:
-            BusyError: the queue is full, or the time limit of the query has passed while others
-                ran too, so that it may succeed later.
+            BusyError: the queue is full, many queries wait, or the time limit of the query has
+                passed while others ran too, so that it may succeed later.
         """
         has_waited = self.is_full
         if has_waited and self.waiting >= self._most_waiting:
@@ -83,17 +85,21 @@ class Admission:
             self._slots.release()
 
     def _is_crowded_since(self, since: float) -> bool:
-        """Return True if a query that arrived at a time has to make room for others."""
+        """Return True if many queries wait, and one that arrived then has waited long enough."""
         return self.waiting > self._crowd and time.monotonic() - since >= self._patience
 
     async def _acquire(self, since: float) -> None:
-        """Wait for a slot. Raises BusyError."""
+        """Wait for a slot.
+
+        Raises:
+            BusyError: many queries wait, or no slot was free before the deadline.
+        """
         if not self._slots.locked():
             await self._slots.acquire()
             return
         acquiring = asyncio.ensure_future(self._slots.acquire())
         try:
-            while not (await asyncio.wait({acquiring}, timeout=_LOOK_SECONDS))[0]:
+            while not (await asyncio.wait({acquiring}, timeout=_POLL_SECONDS))[0]:
                 if self._is_crowded_since(since):
                     raise BusyError(
                         f"{self._running} queries run, which is the limit, and {self.waiting} wait:"

@@ -30,7 +30,7 @@ _PART = 256 * 1024
 _PRIVATE = "private, no-cache"
 _TAG = re.compile(r'"[^"]*"')
 _UNCOUNTED = "uncounted"
-"""Field of an answer with the number of items that take too long to determine at once."""
+"""Field of an answer with the number of items that are not determined yet."""
 _GONE = 499  # nginx's code for a closed connection; no client receives it
 _RETRY_AFTER = 5
 """Seconds after which a client may retry when the store does not respond."""
@@ -147,12 +147,12 @@ class Tagged(Queried):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return a handler that adds the tag to responses."""
+        """Return a handler that adds the tag to responses, except to partial ones."""
         handle = super().get_route_handler()
 
         async def handle_tagged(request: Request) -> Response:
             response = await handle(request)
-            if getattr(response, "is_partial", False):  # the next one has more
+            if getattr(response, "is_partial", False):  # the next answer may be more complete
                 response.headers["Cache-Control"] = "no-store"
                 return response
             return tagged(request, response, _PRIVATE)
@@ -250,7 +250,7 @@ class _Answer(Response):
     """A response that is sent in parts, so that it is in memory only until the client reads it."""
 
     is_partial = False
-    """True if the next answer to the same query has more."""
+    """True if the next answer to the same query may be more complete."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response; wait for the client between the parts."""

@@ -34,8 +34,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._most_connections, self._body_seconds = options.most_connections, options.body_seconds
         self._arrival_ends: float | None = None  # None: no request is arriving
         self._overhead = 0  # bytes of the request's head and of the framing of its body
-        self._unread = 0  # bytes of responses at that time
         self._read_at = 0.0  # when the client last read enough
+        self._unread = 0  # bytes of responses that it had not read at that time
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Reject a connection above the limit."""
