@@ -1,4 +1,4 @@
-"""Datasets of an event that only its SQL text shows to be inputs, or to be none.
+"""Correct the datasets of an event by its SQL text.
 
 openlineage-sql, which dbt and Airflow use, takes names of common table expressions, subqueries and
 functions for tables, and loses the sources of a CREATE TABLE AS with a common table expression. The
@@ -42,11 +42,11 @@ def with_sql_datasets(
     named = {item.name for item in inputs}
     facets = [item.facets.get("columnLineage", {}) for item in outputs]
     unlisted = {name for facet in facets for _, name in source_datasets(facet)} - named
-    wrong = not_tables(text, dialect, named, unlisted)
-    if any(wrong):
-        inputs = tuple(item for item in inputs if not _is_local(item, wrong))
-        outputs = tuple(item for item in outputs if last(item.name) not in wrong.temporary)
-        outputs = tuple(_without_sources(item, wrong) for item in outputs)
+    non_tables = not_tables(text, dialect, named, unlisted)
+    if any(non_tables):
+        inputs = tuple(item for item in inputs if not _is_local(item, non_tables))
+        outputs = tuple(item for item in outputs if last(item.name) not in non_tables.temporary)
+        outputs = tuple(_without_sources(item, non_tables) for item in outputs)
     is_dbt = "dbt_node" in job_facets
     return _with_tables_of(text, reported, inputs, outputs, is_dbt=is_dbt), outputs
 
@@ -100,7 +100,7 @@ def _omitted(facet: Json, listed: _Datasets) -> list[Dataset]:
 def _with_tables_of(
     text: str, dialect: str | None, inputs: _Datasets, outputs: _Datasets, *, is_dbt: bool
 ) -> _Datasets:
-    """Return inputs with the tables that the text reads and the event does not list."""
+    """Return inputs with the tables that the text reads, but without names of sources of dbt."""
     if not outputs:
         return inputs
     first = min((item.namespace, item.name) for item in outputs)
@@ -113,18 +113,18 @@ def _with_tables_of(
     read, listed = set(map(sql.tables().name, tables)), {item.name for item in inputs}
     added = [Dataset(sql.namespace, name, io_facets=_MARK) for name in sorted(read - listed)]
     named = {item.name for item in inputs if is_dbt and "dbt_model" not in item.facets}
-    wrong = renamed_sources(named, read, read - listed - {item.name for item in outputs})
-    return (*(item for item in inputs if item.name not in wrong), *added)
+    renamed = renamed_sources(named, read, read - listed - {item.name for item in outputs})
+    return (*(item for item in inputs if item.name not in renamed), *added)
 
 
-def _is_local(item: Dataset, wrong: NotTables) -> bool:
+def _is_local(item: Dataset, non_tables: NotTables) -> bool:
     """Return True for a local name, also for an ephemeral model of dbt, which is a local query."""
     config = item.facets.get("dbt_model", {}).get("config")
     is_ephemeral = isinstance(config, dict) and config.get("materialized") == "ephemeral"
-    return item.name in wrong.names or (is_ephemeral and wrong.has_ephemeral)
+    return item.name in non_tables.names or (is_ephemeral and non_tables.has_ephemeral)
 
 
-def _without_sources(item: Dataset, wrong: NotTables) -> Dataset:
+def _without_sources(item: Dataset, non_tables: NotTables) -> Dataset:
     facet = item.facets.get("columnLineage")
-    kept = {"columnLineage": wrong.without(facet)} if facet else {}
+    kept = {"columnLineage": non_tables.without(facet)} if facet else {}
     return replace(item, facets={**item.facets, **kept})

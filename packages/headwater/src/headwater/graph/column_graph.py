@@ -260,7 +260,7 @@ class ColumnGraph:
 def _used(
     generations: Generations, generation: Generation, part: Edges, run: Run | None, way: str
 ) -> Set[DatasetName]:
-    """Return what a run read or wrote of the edges of its generation; without one, as declared."""
+    """Return the datasets of `part` that a run read or wrote; without a run, all that it has."""
     edges = part if run is None else generations.own(run)
     if generation.is_limited or part is not generation.edges:
         edges = edges.within(part)

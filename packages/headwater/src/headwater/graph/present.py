@@ -140,7 +140,7 @@ class Present:
         return {generation: self.part_of(generation) for generation in self._outputs}
 
     def part_of(self, generation: Generation) -> Edges:
-        """Return the edges of the needed outputs of a present generation, or all if it is WHOLE."""
+        """Return the edges of the needed outputs of a present generation; all edges for WHOLE."""
         outputs = self._outputs[generation]
         if WHOLE in outputs:
             return generation.edges
@@ -148,7 +148,7 @@ class Present:
         return edges.within(Edges(set().union(*map(edges.sources_of, names)), names))
 
     def using(self, name: DatasetName) -> Sequence[Generation]:
-        """Return the present generations that needed a dataset: they read it or kept rows of it."""
+        """Return the present generations whose needed part reads a dataset or kept rows of it."""
         if name not in self._using:
             generations = self._generations
             users = dict.fromkeys((*generations.readers(name), *generations.writers(name)))

@@ -185,7 +185,7 @@ def _replaces(declared: Declared, name: DatasetName, facets: FacetBook) -> bool:
 
 
 def _with_handoff(state: State, edges: Edges, job: JobRef) -> Edges:
-    """Add the handoff of a job, if it has one. No facet states its sources: it has all inputs."""
+    """Add the handoff of a job, if any. No facet states its sources: all inputs feed it."""
     if job in state.handoffs:
         edges.writes.add(handoff(job))
         if not edges.is_cross_product:

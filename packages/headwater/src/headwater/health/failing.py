@@ -211,7 +211,7 @@ def possibly_failing(state: State) -> Set[JobRef]:
     def may_fail(ref: JobRef) -> bool:
         job = state.jobs.get(ref)  # None for a derivation
         if not any(is_failed(state, state.runs[key]) for key in (job.runs if job else ())):
-            return False  # as of most jobs
+            return False  # true of most jobs
         ended = recent_roots(state, ref)[:1]
         return any(is_failed(state, run) for run in ended) or failed_part(state, ref) is not None
 

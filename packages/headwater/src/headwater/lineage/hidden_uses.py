@@ -31,16 +31,17 @@ _VIEW = re.compile(r"\bcreate\s+(?:or\s+replace\s+)?(?:materialized\s+)?view\b",
 def readers_of_folders(
     generations: Generations, name: DatasetName
 ) -> set[tuple[JobRef, DatasetName]]:
-    """Return the jobs that read a parent folder of a dataset or a file in it, with its name."""
+    """Return the jobs that read a folder above a dataset or a file in it, and what they read."""
     return {(ref, other) for ref, other in _using_folders(generations, name) if is_job(ref)}
 
 
 def views_of_folders(
     generations: Generations, name: DatasetName
 ) -> set[tuple[DatasetName, DatasetName]]:
-    """Return the datasets that a parent folder or a file in it feeds without a job, with its name.
+    """Return the views of a folder above a dataset or of a file in it, and what they read.
 
-    They are views, for example. The folders and files themselves do not count.
+    A view is a dataset that is derived without a job, but is not itself a folder or file of what it
+    reads.
     """
     names = generations.state.identity.names
     return {

@@ -35,7 +35,7 @@ class EdgeStatement(Answer):
     """A source of an edge: a kind of statement, and its producer."""
 
     kind: Literal["explicit", "columns", "sql", "rename", "datasets", "declared"]
-    """Explicit lineage, column lineage, the SQL text, a rename that only the SQL text names, the
+    """Explicit lineage, column lineage, the SQL text, a rename that only the SQL text states, the
     inputs and outputs of a run, or an event without a run."""
     producer: str | None
     """Short name and version, such as `dbt 1.54.0`; null for SQL texts, and if not reported."""

@@ -1,4 +1,4 @@
-"""An index of what runs state about edges, because a run may have thousands of inputs."""
+"""An index of the edges that runs state. A run may have thousands of inputs and outputs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ COARSE = "headwater_coarseLineage"
 """Facet of an output whose sources are unknown: each input may feed it."""
 
 _MOST_RUNS = 10_000
-"""Runs whose index is kept until the next event."""
+"""Maximum number of runs whose index is kept until the next event."""
 
 _Sources = Iterable[tuple[DatasetName | None, Set[DatasetName]]]
 
 
 class Pairs:
-    """Edges between datasets: the sources of each target; the target None is the job."""
+    """Edges between datasets: the sources of each target. The target None stands for the job."""
 
     def __init__(self, sources: _Sources) -> None:
         self._sources = dict(sources)
@@ -47,9 +47,9 @@ class Pairs:
 
 
 class RunUses:
-    """The inputs and outputs of a run by primary name, and what its facets and text state.
+    """The inputs and outputs of a run by primary name, and the edges in its facets and SQL text.
 
-    Names that only the text of a rename has are without uses.
+    A dataset that is named only by the SQL text of a rename has an empty list of uses.
     """
 
     def __init__(self, state: State, run: Run) -> None:
@@ -135,7 +135,7 @@ class UsesOfRuns:
                 self._writing[name].append(uses)
 
     def of(self, source: DatasetName | None, target: DatasetName | None) -> Collection[RunUses]:
-        """Return the uses of the runs that read one dataset and wrote another; None: any."""
+        """Return the uses of the runs that read `source` and wrote `target`; None: any or none."""
         reading = self._every if source is None else self._reading.get(source, [])
         writing = self._every if target is None else self._writing.get(target, [])
         if len(reading) <= len(writing):

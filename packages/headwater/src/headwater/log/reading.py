@@ -1,4 +1,4 @@
-"""Find events of the log: the latest, those with a text, those after or with a `seq`."""
+"""Look up events of the log: the latest, those with a text, and those with a `seq` or a hash."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def behind(log: EventLog, seq: int) -> tuple[int, int]:
 
 
 def seq_of(log: EventLog, hash_: str) -> int | None:
-    """Return the `seq` of an event by its identity; None if it is not in the log."""
+    """Return the `seq` of an event by its hash; None if it is not in the log."""
     table = schema.events
     seq: int | None = log.value(sa.select(table.c.seq).where(table.c.hash == hash_))
     return seq

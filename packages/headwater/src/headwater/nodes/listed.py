@@ -21,7 +21,7 @@ from headwater.query.pages import Place
 
 _NAME_PARTS = 4  # of a sort key by name
 _SECONDS, _LEAST = 0.7, 500
-"""After how many seconds an answer is given in part, and how many rows are determined anyway."""
+"""Seconds after which a partial list is returned, and the rows that are determined in any case."""
 _Key = tuple[tuple[str, ...], ...]
 
 
@@ -60,9 +60,9 @@ class Rows:
             states.restated.discard(node)
 
     def groups(self, type_: str, *, in_part: bool = False) -> list[Group]:
-        """Return the groups of all nodes of a type; `in_part` only those of `uncounted` too few.
+        """Return the groups of all nodes of a type. If a deadline ends it, the next call continues.
 
-        If a deadline ends it, the next call continues.
+        With `in_part`, the groups lack the nodes that would take too long; see `uncounted`.
         """
         missing = self._missing[type_]
         if in_part and type_ in self._unordered and len(missing) > _LEAST:
@@ -76,7 +76,7 @@ class Rows:
         return list(self._groups[type_].values())
 
     def groups_with(self, nodes: Iterable[Node], *, in_part: bool = False) -> list[Group]:
-        """Return groups of some nodes only."""
+        """Return groups of some nodes only; `in_part` as for `groups`."""
         nodes = list(nodes)
         missing = [node for node in nodes if node not in self._rows]
         for node in _some(missing) if in_part else deadline.watched(missing):
@@ -134,7 +134,7 @@ class Chosen(NamedTuple):
     rows: list[tuple[Node, Place]]
     facets: Facets
     uncounted: list[Node] = []
-    """The other nodes to choose from whose values are not determined yet."""
+    """The nodes to choose from whose values are not determined yet; they are not in `rows`."""
 
 
 def choose_rows(
@@ -148,8 +148,8 @@ def choose_rows(
     """Return the nodes of a type that have all wanted values, and the counts of each facet.
 
     `nodes` are the nodes to choose from, by default all. A sort key comes with each node: that by
-    activity, which ends with the one by name (see `by_name`). With `in_part`, the result may lack
-    nodes whose values take too long to determine, and has them in `uncounted`.
+    activity, which ends with the one by name (see `by_name`). With `in_part`, nodes whose values
+    take too long to determine are in `uncounted` instead.
     """
     rows = rows_of(state)
     if nodes is None:
@@ -167,11 +167,12 @@ def choose_rows(
 
 
 def _some(nodes: Iterable[Node]) -> Iterable[Node]:
+    """Yield as many nodes as the time for a partial list allows."""
     return deadline.within(_SECONDS, nodes, least=_LEAST)
 
 
 def _last_use(state: State, node: Node) -> int:
-    """Return a time near that by which lists sort a node, without determining its generations."""
+    """Return about the time by which lists sort a node, without determining its generations."""
     if node.type == "job":
         runs = state.jobs[node.job_ref].runs
     else:

@@ -32,7 +32,7 @@ from headwater.sql.facet import change_of
 
 
 def drop_outputs_if_skipped(state: State, run: Run) -> None:
-    """Remove the outputs of a task that its DAG run skipped; Airflow reports it as completed."""
+    """Remove the outputs of a skipped task of Airflow, which reports it as completed."""
     parent = state.runs.get(run.parent[1]) if run.parent and run.outputs else None
     if parent is None or run.end is None or run.end[1] is not EventType.COMPLETE:
         return

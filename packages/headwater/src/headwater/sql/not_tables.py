@@ -1,8 +1,8 @@
-"""The names among those of datasets that a SQL text shows to be none.
+"""Names of reported datasets that are no tables, according to the SQL text.
 
 These are the names of common table expressions, subqueries, functions and temporary tables, which
-openlineage-sql takes for tables, and the name that a dbt project gives to a source with another
-`identifier`, which dbt-ol reports instead of that of the table.
+openlineage-sql takes for tables, and the names of sources in a dbt project, which dbt-ol reports
+even if the name of the table (`identifier`) differs.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ class NotTables(NamedTuple):
 
     def _kept(self, sources: object) -> list[Any]:
         listed = sources if isinstance(sources, list) else []
-        return [i for i in listed if isinstance(i, dict) and str(i.get("name")) not in self.names]
+        every = (source for source in listed if isinstance(source, dict))
+        return [source for source in every if str(source.get("name")) not in self.names]
 
 
 def not_tables(
     text: str, dialect: str, inputs: Collection[str], unlisted: Collection[str]
 ) -> NotTables:
-    """Return the names of inputs, and of sources of columns only, that are no tables.
+    """Return the names of inputs, and of unlisted sources of columns, that are no tables.
 
-    A text is parsed only if it may show this.
+    The text is parsed only if it may contain such names.
     """
     is_called = (re.search(rf"\b{re.escape(last(name))}\s*\(", text, re.I) for name in inputs)
     if not (unlisted or _MAY_BE_LOCAL.search(text) or any(is_called)):
@@ -63,10 +64,10 @@ def not_tables(
 def renamed_sources(
     sources: Iterable[str], read: Collection[str], added: Iterable[str]
 ) -> set[str]:
-    """Return the inputs of a dbt model that are names of sources, not of their tables.
+    """Return the inputs of a dbt model that have the name of a source instead of its table.
 
-    These are the sources that the text does not read, if it reads as many tables of the same schema
-    that are no inputs (`added`). A macro may read a source in another query.
+    These are the inputs (`sources`) that the text does not read, if it reads as many unlisted
+    tables (`added`) of the same schema. Otherwise, a macro may read them in another query.
     """
     unread = set(sources) - {*read}
     counts, tables = Counter(map(_schema, unread)), Counter(map(_schema, added))

@@ -115,8 +115,10 @@ class Watch(ThreadedWorker):
     def _record(
         self, rule: Rule, causes: Sequence[Cause], muted: Collection[tuple[str, str]]
     ) -> None:
-        """Store the new causes of a rule, to perform its actions; those of its first check do not
-        fire. Forget the causes that are resolved.
+        """Store the new causes of a rule as alerts, whose actions are performed later.
+
+        The causes of the first check are only stored. Resolved causes of kinds that may recur are
+        forgotten, so that they fire again.
         """
         fired = self._fired[rule.name]
         found = {storable(key): _with_subject(finding) for key, finding in causes}

@@ -54,7 +54,7 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
 
 
 def losses_of(live: Live, rewritings: Mapping[str, Rewriting], since: int = 0) -> list[Loss]:
-    """Return, by kind of fact, how many facts of the stored events arrive at some backends.
+    """Return, per kind of fact, the facts of the stored events and those that arrive per backend.
 
     Args:
         since: the earliest event, in microseconds.

@@ -86,7 +86,7 @@ class Dbt:
     runs_of: RunsOf | None = None
 
     def joining(self, runs_of: RunsOf) -> Dbt:
-        """Return the project, whose runs have the ids that dbt-ol reported for them."""
+        """Return the project with a function that finds the runs that dbt-ol reported."""
         return replace(self, runs_of=runs_of)
 
     @property

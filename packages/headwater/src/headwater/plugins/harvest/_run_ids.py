@@ -13,10 +13,10 @@ from headwater.plugins.harvest.events import run_id
 
 
 class RunIds:
-    """The run ids of an invocation, so that a run that two producers report is one run."""
+    """The run ids of an invocation; a run that dbt-ol also reported has the same id there."""
 
     def __init__(self, invocation: str, known: Iterable[tuple[JobRef, str]]) -> None:
-        """Take the stored runs of the invocation; ids that are no UUIDs are ignored."""
+        """Index the stored runs of the invocation by job; ignore ids that are no UUIDs."""
         self._invocation = invocation
         self._known: dict[JobRef, list[str]] = defaultdict(list)
         for job, run in sorted(known):

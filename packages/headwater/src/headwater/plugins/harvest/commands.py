@@ -142,8 +142,9 @@ def _runs_of(settings: Settings, is_local: bool, own_id: str) -> list[tuple[JobR
     except LogError:  # there is no log yet
         return []
     except HeadwaterError as error:
-        reason = f"the runs of the target cannot be read ({error}), so that runs that dbt-ol"
-        print_line(f"warning: {reason} reported are stored a second time", is_error=True)
+        reason = f"cannot read the runs of the target ({error})"
+        effect = "runs that dbt-ol reported are stored a second time"
+        print_line(f"warning: {reason}: {effect}", is_error=True)
         return []
     return [(JobRef(i["job"]["namespace"], i["job"]["name"]), i["runId"]) for i in items]
 

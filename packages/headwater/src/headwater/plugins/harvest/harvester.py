@@ -38,12 +38,12 @@ class Portion:
 
 
 RunsOf = Callable[[str], Iterable[tuple[JobRef, str]]]
-"""Takes the id of a run in its orchestrator; returns the stored runs with it: jobs and run ids."""
+"""A function from the id of a run in its orchestrator to the stored runs with it: (job, run id)."""
 
 
 @runtime_checkable
 class JoinsRuns(Protocol):
-    """A harvester that gives a run the id under which another producer reported it."""
+    """A harvester that uses the run ids under which another producer reported the same runs."""
 
     def joining(self, runs_of: RunsOf) -> Harvester:
         """Return the harvester with a function that finds the runs in the target."""

@@ -133,7 +133,7 @@ class _Describe:
         self._generations, self._graph, self._tags = generations, graph, tags
 
     def node(self, node: Node, distance: int) -> AffectedNode:
-        """Describe a job, with its newest run, or a dataset, with its tags."""
+        """Describe a job with its newest run, or a dataset with its tags."""
         if node.type == "dataset":
             affected = self._dataset(node, distance)
             affected["tags"] = self._tags.as_info(node.dataset_name)

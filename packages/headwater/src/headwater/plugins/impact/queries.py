@@ -29,7 +29,7 @@ def impact_answer(
     For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
     groups or sorts. `possible` may be affected (no column lineage reported). `drop` states
     whether the column can be dropped: safe, unsafe or unknown, with reasons. Without a column,
-    `unknown` names jobs and views that may read the dataset too, through its folder or its files.
+    `unknown` names jobs and views that may also read the dataset, through its folder or its files.
     """
     found = find_node(state, node) if field is None else find_dataset(state, node)
     generations = generations_of(state)

@@ -83,7 +83,7 @@ def _filtered_hit(state: State, node: Node, kind: int, value: str) -> Hit:
 
 
 def _similar(state: State, text: str, *, with_sql: bool) -> list[Hit]:
-    """Return the nodes with words that are spelled like a text, each with its best word."""
+    """Return the nodes that contain words with a similar spelling, each with its best match."""
     wanted = "_".join(text.casefold().split())
     hits = {
         hit.node: hit._replace(is_fuzzy=True, fit=rank)

@@ -14,9 +14,9 @@ class ListPage(FacetedPage[Item], Generic[Item]):
     """One page of the list of all jobs or datasets."""
 
     uncounted: int
-    """Number of nodes whose filter values and times are not known yet, soon after a start of the
-    server. They are missing in `facets`, in filtered lists with their `total`, and in lists by
-    time. Each query determines more; so does the server in the background."""
+    """Number of nodes whose filter values and times are not known yet, because the server started
+    a short time ago. They are missing from `facets`, from filtered lists and their `total`, and
+    from lists by time. Each query determines more of them, as does the server in the background."""
 
 
 class ListedDataset(NodeRow):

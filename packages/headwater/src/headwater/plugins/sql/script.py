@@ -64,7 +64,7 @@ _BLOCK = re.compile(
 _SELECT = re.compile(r"\bselect\b", re.I)
 _WORD = re.compile(_COMMENT + r"(\w+)")
 _UNNAMED = exp.Subquery, exp.Values, exp.Unnest, exp.Lateral, exp.TableFromRows
-"""What FROM may read besides tables and functions."""
+"""Expressions that FROM may read besides tables and functions."""
 _CALLED = re.compile(r"(\w+)\s*\(")
 _MAY_HAVE_LOCAL = re.compile(r"\bwith\b|\btemp(?:orary)?\b|\(", re.I)
 

@@ -157,7 +157,10 @@ def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> F
 
 
 def _findings_of_task(state: State, run: Run, blocked: Blocked) -> Iterator[Finding]:
-    """Yield the finding about a failed task, unless a newer run or a failed parent replaces it."""
+    """Yield the finding about a failed task, unless an ancestor of its run is reported as failing.
+
+    If its pipeline has run since, yield only a warning, and only if the task was left out.
+    """
     if is_superseded(state, run):
         if _is_left_out(state, run):
             yield _left_out_warning(state, run)
@@ -172,9 +175,9 @@ def _has_failing_ancestor(state: State, run: Run) -> bool:
 
 
 def _is_left_out(state: State, run: Run) -> bool:
-    """Return True if a failed task is still in its project, and no later run wrote all its outputs.
+    """Return True if a failed task was left out when its pipeline ran again, but still counts.
 
-    The newer run of its pipeline did not contain the task.
+    It counts if it is still in its project, and later runs did not write all of its outputs.
     """
     ref = run.key.job
     if generations_of(state).levels.of(ref) < Level.TASK or removed_model(state, Node.of_job(ref)):

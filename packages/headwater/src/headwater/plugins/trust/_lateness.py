@@ -58,7 +58,7 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
 
 
 def _reasons(state: State, node: Node) -> list[Reason]:
-    """Return the problems of a node and upstream of it that may delay it, by kind."""
+    """Return the problems that may delay a node, its own and those upstream, ordered by kind."""
     found: dict[tuple[str, str], Reason] = {}
     upstream = sorted(_upstream(state, node))
     tasks = {ref for _, ref in upstream if not _is_pipeline(state, ref)}
