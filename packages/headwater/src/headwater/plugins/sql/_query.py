@@ -387,6 +387,8 @@ class Reader:
                 self.has_unknown_uses |= is_query and not inner.is_whole
                 if is_query:
                     found |= under(kind, NONE.union(*(origins for _, origins in inner.columns)))
+            elif isinstance(part, exp.Parameter) and (value := self._variable(part.name.lower())):
+                found |= under(kind, value)
             elif isinstance(part, exp.Star):
                 if not isinstance(part.parent, exp.Count):
                     found |= under(kind, self._resolved(frame.whole("")))

@@ -19,7 +19,7 @@ from headwater.plugins.sql._cache import TextCache
 from headwater.plugins.sql.model import Statement, after
 from headwater.plugins.sql.relations import NONE
 from headwater.plugins.sql.results import RESULTS, key_of
-from headwater.plugins.sql.session import Columns, Session, SessionTable
+from headwater.plugins.sql.session import Columns, Session, SessionTable, Temporary
 from headwater.plugins.sql.statements import defined_columns, read_statements, read_uses
 from headwater.plugins.sql.steps import (
     LONGEST,
@@ -56,10 +56,12 @@ _CREATE = re.compile(_COMMENT + r"create\b[^(;]*?\btable\b", re.I | re.S)
 _VARIABLES = re.compile(_COMMENT + r"(?:declare|set)\b", re.I)
 _BLOCK = re.compile(
     _COMMENT + r"(?:begin\b(?!\s*(?:tran|work|isolation|read|deferred|immediate|exclusive|not|$))"
-    r"|else\b|(?:else\s*)?if\b.*?\bthen\b|loop\b|repeat\b|(?:while|for)\b.*?\bdo\b)",
+    r"|else\b|(?:else?\s*)?if\b.*?\bthen\b|loop\b|repeat\b|(?:while|for)\b.*?\bdo\b)",
     re.I | re.S,
 )
 """The beginnings of the blocks of a script, of which each may have a statement behind it."""
+_OPENING = "begin", "if", "loop", "repeat", "while", "for"
+_END = re.compile(_COMMENT + r"(?:end\b|until\b.*\bend\s+repeat\b)", re.I | re.S)
 
 _SELECT = re.compile(r"\bselect\b", re.I)
 _WORD = re.compile(_COMMENT + r"(\w+)")
@@ -224,23 +226,33 @@ def _read_all(
     """
     read: list[Statement] = []
     skipped: list[str] = []
+    blocks: list[str] = []
     is_complete = True
     for part in parts:
-        sql, condition = _without_blocks(part)
-        statements = _read(sql, target, session)
-        if not (statements or _NO_USES.match(sql)) and (word := _WORD.match(sql)):
+        sql, condition, opened = _without_blocks(part)
+        blocks = blocks[:-1] if _END.match(sql) else [*blocks, *opened]
+        is_certain = all(block == "begin" for block in blocks)
+        variables: Temporary = {}
+        if _VARIABLES.match(sql):
+            variables, statements = _set(sql, session)
+        else:
+            statements = _read(sql, target, session)
+        if not (variables or statements or _NO_USES.match(sql)) and (word := _WORD.match(sql)):
             skipped.append(word[1].upper())
         is_complete &= bool(statements) or not _MAY_NAME_COLUMNS.match(sql)
         is_complete &= not _SELECT.search(condition)
         for statement in statements:
             if statement.unknown:
                 raise UnreadError(f"the temporary table {statement.unknown[0]} is unknown")
-            session = replace(session, temporary=after(session.temporary, statement))
+            own = after(session.temporary, statement)
+            own = own if is_certain else _either(session.temporary, own)
+            session = replace(session, temporary=own)
         if _CREATE.match(sql):
             defined = _defined(sql, statements, session)
             session = replace(session, columns={**defined, **session.columns})
-        if _VARIABLES.match(sql):
-            session = replace(session, variables={**session.variables, **_set(sql, session)})
+        if not is_certain:
+            variables = _either(session.variables, variables)
+        session = replace(session, variables={**session.variables, **variables})
         read += statements
     return read, is_complete and not skipped, skipped
 
@@ -259,12 +271,28 @@ def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
     return found
 
 
-def _without_blocks(sql: str) -> tuple[str, str]:
-    """Return a statement without the BEGIN, IF, ELSE or LOOP before it, and those."""
+def _without_blocks(sql: str) -> tuple[str, str, list[str]]:
+    """Return a statement without the BEGIN, IF, ELSE or LOOP before it, those, and which of them
+    have an END of their own.
+    """
     start = 0
+    opened: list[str] = []
     while found := _BLOCK.match(sql, start):
+        word = _WORD.match(sql, start)
+        if word and word[1].lower() in _OPENING:
+            opened.append(word[1].lower())
         start = found.end()
-    return sql[start:], sql[:start]
+    return sql[start:], sql[:start], opened
+
+
+def _either(first: Temporary, second: Temporary) -> dict[str, SessionTable]:
+    """Return the tables or variables of a session after a statement that may not have run."""
+    merged = {
+        name: first[name].with_rows(dict(own.columns), own.rows, own.tables, own.files)
+        for name, own in second.items()
+        if name in first
+    }
+    return {**first, **second, **merged}
 
 
 def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
@@ -278,21 +306,35 @@ def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
     return found
 
 
-def _set(sql: str, session: Session) -> dict[str, SessionTable]:
-    """Return the sources of the variables that DECLARE or SET defines, by lower-case name."""
+def _set(sql: str, session: Session) -> tuple[dict[str, SessionTable], list[Statement]]:
+    """Return the sources of the variables that DECLARE or SET defines, by lower-case name, and
+    the queries that it has. There are none if the statement has another form.
+    """
     found: dict[str, SessionTable] = {}
+    read: list[Statement] = []
     parsed = parse_statement(sql, session.dialect, session.steps)
     for item in parsed.find_all(exp.DeclareItem, exp.SetItem):
-        names, value = ensure_list(item.this), item.args.get("default")
+        names, value = item.this, item.args.get("default")
         if isinstance(item.this, exp.EQ):
-            names, value = [item.this.left], item.this.right
+            names, value = item.this.left, item.this.right
+            names = names.expressions if isinstance(names, exp.Tuple) else names
         sources = SessionTable()
-        if isinstance(value, exp.Expr) and value.find(exp.Select):
-            query = exp.select(exp.alias_(value.copy(), "value")).sql(session.dialect)
-            (read,) = read_statements(f"create temporary table _value as {query}", session)
-            sources = after({}, read)["_value"]
-        found |= {name.name.lower(): sources for name in names if isinstance(name, exp.Expr)}
-    return found
+        if isinstance(value, exp.Expr) and _has_sources(value, session):
+            query = exp.select(exp.alias_(value.copy(), "_value")).sql(session.dialect)
+            (statement,) = read_statements(f"create temporary table _value as {query}", session)
+            sources = after({}, statement)["_value"]
+            read.append(replace(statement, temporary=(), target=None, spellings={}))
+        named = (name.name.lower() for name in ensure_list(names) if isinstance(name, exp.Expr))
+        found |= dict.fromkeys(named, sources)
+    return found, read
+
+
+def _has_sources(value: exp.Expr, session: Session) -> bool:
+    """Return True if a value has a query or names a variable."""
+    return any(
+        isinstance(node, exp.Select) or node.name.lower() in session.variables
+        for node in value.find_all(exp.Select, exp.Column, exp.Parameter)
+    )
 
 
 def _merged(statements: list[Statement]) -> Written:
