@@ -71,11 +71,11 @@ def test_work_for_a_tree_grows_linearly_with_the_datasets_of_a_run(
 ) -> None:
     def calls(count: int) -> int:
         state = build.state(*events([f"d{number}" for number in range(count)]))
-        found: list[Any] = []
-        made = _calls(lambda: found.append(tree_answer(state, "root", direction)))
-        (leaf,) = found[0][direction]["children"]
+        trees: list[Any] = []
+        call_count = _calls(lambda: trees.append(tree_answer(state, "root", direction)))
+        (leaf,) = trees[0][direction]["children"]
         assert leaf["name"] == "big"
         assert len(leaf["children"]) == count
-        return made
+        return call_count
 
     assert calls(_COUNT * _MORE) < _MOST_GROWTH * calls(_COUNT)

@@ -177,14 +177,14 @@ def test_query_waiting_too_long_for_a_slot_gets_a_503() -> None:
 def test_waiting_query_is_rejected_when_many_wait() -> None:
     admission = Admission(1, 5, crowd=1, patience=0.0)
 
-    async def ask() -> None:
+    async def query() -> None:
         async with admission.slot():
             pass
 
     async def wait() -> None:
         async with admission.slot():
-            asked = {asyncio.ensure_future(ask()) for _ in range(2)}
-            done, waiting = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            queries = {asyncio.ensure_future(query()) for _ in range(2)}
+            done, waiting = await asyncio.wait(queries, return_when=asyncio.FIRST_COMPLETED)
         with pytest.raises(BusyError, match="1 queries run, which is the limit, and 2 wait"):
             await done.pop()
         await waiting.pop()
@@ -205,13 +205,13 @@ def test_running_query_stops_waiting_for_a_lock_when_many_wait() -> None:
     holder.start()
     is_held.wait()
 
-    def ask() -> None:
+    def query() -> None:
         deadline.start(600)
         deadline.give_up_if(lambda: True)
         with pytest.raises(BusyError, match="many queries wait"), deadline.acquired(lock):
             pass
 
-    copy_context().run(ask)
+    copy_context().run(query)
     may_end.set()
     holder.join()
 

@@ -2,7 +2,7 @@
 
 Explicit lineage states that a job passes data to another one (a handoff), or that a dataset gets
 data from others (a derivation). As reads and writes of placeholders, both are ordinary edges: the
-rules about times, views and effective runs apply to them without a case of their own (ADR 25).
+rules about times, views and effective runs apply to them without special cases (ADR 25).
 No event can contain a placeholder, because its namespace is empty. `LevelGraph` replaces them with
 direct links. Code that takes jobs or datasets from generations needs `is_job` or `only_datasets`.
 """

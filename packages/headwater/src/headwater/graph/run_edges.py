@@ -109,10 +109,10 @@ class Edges:
 
 def merged(parts: Iterable[Edges]) -> Edges:
     """Return the edges of several runs, like `Edges.add`, but change none of them."""
-    found = Edges()
+    edges = Edges()
     for part in parts:
-        found.add(part)
-    return found
+        edges.add(part)
+    return edges
 
 
 def side_by_side(parts: list[Edges]) -> Edges:
@@ -250,9 +250,9 @@ def _explicit_lineage_of(state: State, ref: JobRef) -> Iterable[Entry]:
 def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources:
     """Return the sources of the outputs with column lineage."""
     primary = state.identity.primary
-    found: Sources = {}
+    sources_of_target: Sources = {}
     for spelled, use in run.outputs.items():
         if facet := use.dataset_facets.get("columnLineage"):
             sources = {primary(canonical_name(*dataset)) for dataset in source_datasets(facet)}
-            found.setdefault(primary(spelled), set()).update(sources & edges.reads)
-    return found
+            sources_of_target.setdefault(primary(spelled), set()).update(sources & edges.reads)
+    return sources_of_target

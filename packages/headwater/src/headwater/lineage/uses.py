@@ -61,10 +61,10 @@ class RunUses:
             self.writes.setdefault(new, [])
 
     def _by_name(self, uses: Mapping[DatasetName, Use]) -> dict[DatasetName, list[Use]]:
-        found: dict[DatasetName, list[Use]] = defaultdict(list)
+        uses_by_name: dict[DatasetName, list[Use]] = defaultdict(list)
         for spelled, use in uses.items():
-            found[self._state.identity.primary(spelled)].append(use)
-        return dict(found)
+            uses_by_name[self._state.identity.primary(spelled)].append(use)
+        return dict(uses_by_name)
 
     def _primary_names(self, names: Iterable[tuple[str, str]]) -> Iterable[DatasetName]:
         return (self._state.identity.primary(canonical_name(*name)) for name in names)
@@ -97,19 +97,19 @@ class RunUses:
             for name, uses in self.writes.items()
             if any(use.dataset_facets.get(COARSE) for use in uses)
         }
-        found: dict[DatasetName | None, set[DatasetName]] = defaultdict(set)
+        sources: dict[DatasetName | None, set[DatasetName]] = defaultdict(set)
         for facet in self.run.lineage or ():
             for entry in parsed(facet, parse_entries):
                 target = entry.target if isinstance(entry.target, DatasetId) else None
-                own = next(iter(self._primary_names([target]))) if target else None
-                if own not in unknown:
-                    found[own].update(self._primary_names(entry.datasets))
-        return Pairs(found.items())
+                output = next(iter(self._primary_names([target]))) if target else None
+                if output not in unknown:
+                    sources[output].update(self._primary_names(entry.datasets))
+        return Pairs(sources.items())
 
     @cached_property
     def columns(self) -> Pairs:
         """The edges of column lineage; none if there is explicit lineage, which precedes it."""
-        found: dict[DatasetName | None, set[DatasetName]] = defaultdict(set)
+        sources: dict[DatasetName | None, set[DatasetName]] = defaultdict(set)
         for name, uses in () if self.run.lineage else self.writes.items():
             links = {
                 (link.namespace, link.name)
@@ -117,8 +117,8 @@ class RunUses:
                 for link in use.dataset_facets.column_lineage().links
             }
             if links:
-                found[name].update(self._primary_names(links))
-        return Pairs(found.items())
+                sources[name].update(self._primary_names(links))
+        return Pairs(sources.items())
 
 
 class UsesOfRuns:
@@ -162,13 +162,13 @@ def _indexes(state: State) -> _Indexes:
 def uses_of_runs(state: State, owner: Generation | RunKey, runs: Collection[Run]) -> UsesOfRuns:
     """Return the uses of the runs of a generation, or of a run and those below it."""
     indexes = _indexes(state)
-    found = indexes.groups.get(owner)
-    if found is None:
+    group = indexes.groups.get(owner)
+    if group is None:
         if len(indexes.runs) + len(runs) > _MOST_RUNS:
             indexes.runs.clear()
             indexes.groups.clear()
         for run in runs:
             if run.key not in indexes.runs:
                 indexes.runs[run.key] = RunUses(state, run)
-        found = indexes.groups[owner] = UsesOfRuns(indexes.runs[run.key] for run in runs)
-    return found
+        group = indexes.groups[owner] = UsesOfRuns(indexes.runs[run.key] for run in runs)
+    return group

@@ -58,8 +58,8 @@ def bodies(log: EventLog, sizes: Iterable[tuple[int, int]]) -> Iterator[tuple[in
     table = schema.events
     for seqs in _portions(sizes):
         query = sa.select(table.c.seq, table.c.body).where(table.c.seq.in_(seqs))
-        found = {row.seq: row.body for row in log.fetch(query)}
-        yield from ((seq, found.pop(seq)) for seq in seqs if seq in found)
+        body_of = {row.seq: row.body for row in log.fetch(query)}
+        yield from ((seq, body_of.pop(seq)) for seq in seqs if seq in body_of)
 
 
 def behind(log: EventLog, seq: int) -> tuple[int, int]:

@@ -81,12 +81,12 @@ class Rows:
         missing = [node for node in nodes if node not in self._rows]
         for node in _some(missing) if in_part else deadline.watched(missing):
             self.of(node)
-        found: dict[int, Group] = {}
+        groups: dict[int, Group] = {}
         for node in nodes:
             if (whole := self._rows.get(node)) is not None:
-                part = found.setdefault(id(whole), Group(whole.values))
+                part = groups.setdefault(id(whole), Group(whole.values))
                 part.nodes[node] = whole.nodes[node]
-        return list(found.values())
+        return list(groups.values())
 
     def uncounted(self, type_: str) -> list[Node]:
         """Return the nodes of a type whose rows are not determined yet."""
@@ -162,8 +162,8 @@ def choose_rows(
     matching, counts = choose(
         groups, lambda group: group.values, wanted, lambda group: len(group.nodes)
     )
-    found = [row for group in matching for row in group.nodes.items()]
-    return Chosen(found, counts, uncounted)
+    chosen = [row for group in matching for row in group.nodes.items()]
+    return Chosen(chosen, counts, uncounted)
 
 
 def _some(nodes: Iterable[Node]) -> Iterable[Node]:

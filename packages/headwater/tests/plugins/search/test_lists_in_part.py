@@ -92,10 +92,10 @@ def test_repeated_lists_continue_until_they_are_complete(
 
 
 def test_list_without_a_deadline_is_complete(build: Any) -> None:
-    def ask() -> Any:
+    def query() -> Any:
         return datasets_answer(build.state(*_runs(build)))
 
-    assert ask()["uncounted"] == 0
+    assert query()["uncounted"] == 0
 
 
 def test_partial_list_is_not_cached(live: Live, build: Any) -> None:

@@ -56,10 +56,10 @@ def _edges(state: State, level: Level) -> set[tuple[Node, Node]]:
     """Return all edges at a level, in the direction of the data."""
     graph = whole_graph_of(state, level)
     edges = set(graph.links())
-    for ref, own in graph.jobs.items():
+    for ref, job_edges in graph.jobs.items():
         job = Node.of_job(ref)
-        edges.update((Node.of_dataset(name), job) for name in own.reads)
-        edges.update((job, Node.of_dataset(name)) for name in own.writes)
+        edges.update((Node.of_dataset(name), job) for name in job_edges.reads)
+        edges.update((job, Node.of_dataset(name)) for name in job_edges.writes)
     return edges
 
 

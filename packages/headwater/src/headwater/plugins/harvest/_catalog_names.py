@@ -29,17 +29,17 @@ class Namespaces:
     """Namespaces that the user passed, by platform or service."""
     missing: set[str] = field(default_factory=set)
     """The platforms of datasets without a namespace."""
-    found: set[str] = field(default_factory=set)
+    places: set[str] = field(default_factory=set)
     """The platforms, services and tools in the catalog."""
 
     def of_jobs(self, place: str) -> str:
         """Return the namespace of the jobs of an orchestrator, a service or a tool."""
-        self.found.add(place)
+        self.places.add(place)
         return self.given.get(place, place)
 
     def of(self, place: str, platform: str, name: str) -> DatasetName:
         """Return the name of a dataset; `place` is what the user maps to a namespace."""
-        self.found.add(place)
+        self.places.add(place)
         namespace = self.given.get(place)
         if namespace is None and (scheme := _BUCKETS.get(platform)) and place == platform:
             bucket, _, key = name.partition("/")
@@ -53,12 +53,12 @@ class Namespaces:
         return canonical_name(namespace, name)
 
     def warn(self) -> None:
-        """Log the platforms without a namespace, and the given ones that do not occur."""
-        if unused := sorted(self.given.keys() - self.found):
+        """Log platforms without a namespace, and namespaces of platforms that do not occur."""
+        if unused := sorted(self.given.keys() - self.places):
             log.warning(
                 "--namespace %s has no effect: the catalog only has %s",
                 ", ".join(unused),
-                ", ".join(sorted(self.found)) or "no datasets and jobs",
+                ", ".join(sorted(self.places)) or "no datasets and jobs",
             )
         if self.missing:
             log.warning(

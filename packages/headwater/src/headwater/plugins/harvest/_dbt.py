@@ -136,8 +136,8 @@ class Dbt:
             return
         # The library only knows the target of the profile.
         processor.target = processor.target or (results.get("args") or {}).get("target")
-        known = self.runs_of(new_cursor["invocation"]) if self.runs_of else ()
-        ids = RunIds(new_cursor["invocation"], known)
+        stored_runs = self.runs_of(new_cursor["invocation"]) if self.runs_of else ()
+        ids = RunIds(new_cursor["invocation"], stored_runs)
         invocation = _Invocation(processor, results, catalog, self.project, self.namespace, ids)
         lines = Lines(redactor)
         for event in invocation.events():

@@ -15,13 +15,13 @@ from headwater.plugins.harvest.events import run_id
 class RunIds:
     """The run ids of an invocation; a run that dbt-ol also reported has the same id there."""
 
-    def __init__(self, invocation: str, known: Iterable[tuple[JobRef, str]]) -> None:
+    def __init__(self, invocation: str, stored_runs: Iterable[tuple[JobRef, str]]) -> None:
         """Index the stored runs of the invocation by job; ignore ids that are no UUIDs."""
         self._invocation = invocation
-        self._known: dict[JobRef, list[str]] = defaultdict(list)
-        for job, run in sorted(known):
+        self._ids_by_job: dict[JobRef, list[str]] = defaultdict(list)
+        for job, run in sorted(stored_runs):
             with suppress(ValueError):
-                self._known[job].append(str(UUID(run)))
+                self._ids_by_job[job].append(str(UUID(run)))
 
     def of(self, job: JobRef, *parts: str) -> str:
         """Return the id of the next run of a job; `parts` identify the run in the invocation.
@@ -29,5 +29,5 @@ class RunIds:
         If an earlier import stored the run under its derived id, it keeps this id.
         """
         derived = run_id("dbt", self._invocation, *parts)
-        known = self._known[JobRef(job.namespace, without_build(job.name))]
-        return known.pop(0) if known and derived not in known else derived
+        stored = self._ids_by_job[JobRef(job.namespace, without_build(job.name))]
+        return stored.pop(0) if stored and derived not in stored else derived

@@ -88,5 +88,5 @@ def _is_known(generations: Generations, generation: Generation, name: DatasetNam
 def _datasets_downstream(generations: Generations, root: Node) -> set[DatasetName]:
     """Return the datasets downstream of one, without those whose contents were replaced since."""
     walked = reached(generations, root, "down", Level.TASK)
-    found = {name for edges in walked.values() for name in only_datasets(edges.writes)}
-    return found - replaced(generations, walked) - {root.dataset_name}
+    datasets = {name for edges in walked.values() for name in only_datasets(edges.writes)}
+    return datasets - replaced(generations, walked) - {root.dataset_name}
