@@ -26,6 +26,11 @@ def newest_with_manifest(state: State, ref: JobRef) -> Run | None:
     return generations_of(state).of_runs(ref, PROJECT, lambda runs: _newest(state, runs))
 
 
+def has_manifest(run: Run) -> bool:
+    """Return True if a run has the facet of a manifest."""
+    return run.facets.has_any({PROJECT})
+
+
 def _newer_manifest(state: State, run: Run) -> Json | None:
     """Return the manifest of the newest invocation since the one of a run; None without one."""
     *_, root = ancestry_of(state, run)

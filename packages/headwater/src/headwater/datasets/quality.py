@@ -34,7 +34,8 @@ from headwater.projection.derived import ancestry_of, ended_at, records_of
 
 _METRICS = "dataQualityMetrics"
 _FACETS = frozenset((*DATASET_FACETS, _METRICS))
-_TEST_FACETS = ("test", "testRun")
+_ASSERTIONS = frozenset(DATASET_FACETS)
+_TEST_FACETS = frozenset(("test", "testRun"))
 """Facets of a run with results of tests: of the specification, and of some producers."""
 _CHECK_OPERATOR = re.compile(r"Check(Operator|OperatorAsync)?$")
 _RESULTS = {EventType.COMPLETE: True, EventType.FAIL: False}
@@ -141,8 +142,22 @@ def _is_removed(state: State, check: Check, assertion: Assertion) -> bool:
 def is_checking(run: Run) -> bool:
     """Return True if a run is a check: it has a check operator or reported tests."""
     operator = run.facets.parsed(Airflow).operator or ""
-    has_tests = any(map(run.facets.stamp_of, _TEST_FACETS))
-    return has_tests or _CHECK_OPERATOR.search(operator) is not None
+    return has_tests(run) or _CHECK_OPERATOR.search(operator) is not None
+
+
+def has_tests(run: Run) -> bool:
+    """Return True if a run reported tests."""
+    return run.facets.has_any(_TEST_FACETS)
+
+
+def may_have_failed_check(run: Run) -> bool:
+    """Return False for a run that did not fail and reported neither tests nor assertions."""
+    if has_tests(run) or (run.end is not None and run.end[1] is EventType.FAIL):
+        return True
+    uses = chain(run.inputs.values(), run.outputs.values())
+    return any(
+        use.dataset_facets.has_any(_ASSERTIONS) or use.facets.has_any(_ASSERTIONS) for use in uses
+    )
 
 
 def datasets_with_failures(state: State, ref: JobRef) -> set[DatasetName]:
@@ -211,7 +226,7 @@ def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Chec
 
 
 def _tests(run: Run) -> list[Assertion]:
-    facets = (run.facets.get(key) for key in _TEST_FACETS if run.facets.stamp_of(key))
+    facets = (run.facets.get(key) for key in sorted(_TEST_FACETS) if run.facets.stamp_of(key))
     return [test for facet in facets for test in tests_of_run(facet)]
 
 

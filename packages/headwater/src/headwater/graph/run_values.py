@@ -42,11 +42,21 @@ class RunValues:
         answer: Answer = cached[name]
         return answer
 
-    def jobs_where(self, name: str, holds: Callable[[JobRef], bool]) -> set[JobRef]:
-        """Return all jobs with a condition, cached by name; it must depend on `of_runs` only."""
-        where = self._where.get(name)
-        if where is None:
-            where = self._where[name] = _Where(set(), set(self.state.jobs))
+    def jobs_where(
+        self,
+        name: str,
+        holds: Callable[[JobRef], bool],
+        may_hold: Callable[[Run], bool] | None = None,
+    ) -> set[JobRef]:
+        """Return all jobs with a condition, cached by name; it must depend on `of_runs` only.
+
+        `may_hold` must be True for a run of each such job. It saves most of the first search.
+        """
+        if name not in self._where:
+            runs = self.state.runs.values()
+            some = may_hold and {run.key.job for run in runs if may_hold(run)}
+            self._where[name] = _Where(set(), set(self.state.jobs) if some is None else some)
+        where = self._where[name]
         for ref in deadline.watched(tuple(where.unchecked)):
             (where.found.add if holds(ref) else where.found.discard)(ref)
             where.unchecked.discard(ref)

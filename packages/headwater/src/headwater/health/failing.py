@@ -13,6 +13,8 @@ from headwater.datasets.quality import (
     current_failures,
     datasets_with_failures,
     has_only_removed_failures,
+    has_tests,
+    may_have_failed_check,
     tests_without_dataset,
 )
 from headwater.events import JobRef
@@ -31,7 +33,7 @@ from headwater.projection.derived import (
     is_streaming,
     parent_of,
 )
-from headwater.runs.failures import is_failed, was_repeated
+from headwater.runs.failures import is_failed, may_be_failed, was_repeated
 from headwater.runs.summary import newest_run, place_of_run
 
 
@@ -209,13 +211,10 @@ def possibly_failing(state: State) -> Set[JobRef]:
     """Return the jobs of which a newest finished run failed, whatever the time is."""
 
     def may_fail(ref: JobRef) -> bool:
-        job = state.jobs.get(ref)  # None for a derivation
-        if not any(is_failed(state, state.runs[key]) for key in (job.runs if job else ())):
-            return False  # true of most jobs
         ended = recent_roots(state, ref)[:1]
         return any(is_failed(state, run) for run in ended) or failed_part(state, ref) is not None
 
-    return generations_of(state).jobs_where("failing", may_fail)
+    return generations_of(state).jobs_where("failing", may_fail, may_be_failed)
 
 
 def failed_checks(state: State) -> Iterator[tuple[DatasetName, Check]]:
@@ -241,7 +240,7 @@ def _failed_without_run(state: State) -> set[DatasetName]:
 def checked_nodes(state: State) -> dict[Node, None]:
     """Return the datasets, then the jobs, that may have failed checks now."""
     known = generations_of(state)
-    jobs = known.jobs_where("failed tests", lambda ref: _has_failed_test(state, ref))
+    jobs = known.jobs_where("failed tests", partial(_has_failed_test, state), has_tests)
     datasets = sorted(_names_with_failures(state) | _failed_without_run(state))
     return dict.fromkeys((*map(Node.of_dataset, datasets), *map(Node.of_job, sorted(jobs))))
 
@@ -249,7 +248,8 @@ def checked_nodes(state: State) -> dict[Node, None]:
 def _names_with_failures(state: State) -> set[DatasetName]:
     """Return the datasets of which a check ever failed."""
     failing = partial(datasets_with_failures, state)
-    jobs = generations_of(state).jobs_where("failed checks", lambda ref: bool(failing(ref)))
+    known = generations_of(state)
+    jobs = known.jobs_where("failed checks", lambda ref: bool(failing(ref)), may_have_failed_check)
     return {state.identity.primary(name) for ref in jobs for name in failing(ref)}
 
 

@@ -8,9 +8,10 @@ without an import. The table may still exist in the database.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
-from headwater.datasets.project import PROJECT, newest_with_manifest
+from headwater.datasets.project import PROJECT, has_manifest, newest_with_manifest
 from headwater.datasets.quality import has_only_removed_tests
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, once_an_event
@@ -72,4 +73,5 @@ def _removed_job(state: State, ref: JobRef) -> Removed | None:
 def _has_manifest(state: State) -> bool:
     """Return True if any dbt manifest was imported. Most stores have none."""
     known = generations_of(state)
-    return bool(known.jobs_where("manifest", lambda ref: bool(newest_with_manifest(state, ref))))
+    newest = partial(newest_with_manifest, state)
+    return bool(known.jobs_where("manifest", lambda ref: newest(ref) is not None, has_manifest))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 from headwater.datasets.not_run import is_test, was_not_run
+from headwater.events import EventType
 from headwater.events.facets import Airflow, MetaflowTask
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import (
@@ -25,6 +26,11 @@ def is_failed(state: State, run: Run) -> bool:
     """
     is_ended = run.end is not None or bool(run.outputs)
     return is_ended and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
+
+
+def may_be_failed(run: Run) -> bool:
+    """Return False for a run that did not fail by its own events, without the runs above it."""
+    return bool(run.outputs) if run.end is None else run.end[1] is not EventType.COMPLETE
 
 
 def causes_of(state: State, run: Run) -> list[Run]:
