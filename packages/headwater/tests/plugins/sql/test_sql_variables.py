@@ -19,8 +19,8 @@ def _script(text: str, dialect: str = "bigquery") -> Script:
 
 
 def _sources(text: str, dialect: str = "bigquery") -> tuple[set[str], set[str]]:
-    """Return the tables that decide the rows of the table `t`, and all its tables, except `o`."""
-    (written,) = (own for table, own in _script(text, dialect).written if table[-1] == "t")
+    """Return the tables that decide the rows of `t`, and all sources of `t`, both without `o`."""
+    (written,) = (uses for table, uses in _script(text, dialect).written if table[-1] == "t")
     rows = {origin.table[-1] for origin in written.rows}
     return rows - {"o"}, {table[-1] for table in written.sources} - {"o"}
 

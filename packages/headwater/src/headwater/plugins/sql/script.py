@@ -61,6 +61,7 @@ _BLOCK = re.compile(
 )
 """The beginnings of the blocks of a script, of which each may have a statement behind it."""
 _OPENING = "begin", "if", "loop", "repeat", "while", "for"
+"""The first words of blocks that have an END."""
 _END = re.compile(_COMMENT + r"(?:end\b|until\b.*\bend\s+repeat\b)", re.I | re.S)
 
 _SELECT = re.compile(r"\bselect\b", re.I)
@@ -244,9 +245,10 @@ def _read_all(
         for statement in statements:
             if statement.unknown:
                 raise UnreadError(f"the temporary table {statement.unknown[0]} is unknown")
-            own = after(session.temporary, statement)
-            own = own if is_certain else _either(session.temporary, own)
-            session = replace(session, temporary=own)
+            temporary = after(session.temporary, statement)
+            if not is_certain:
+                temporary = _either(session.temporary, temporary)
+            session = replace(session, temporary=temporary)
         if _CREATE.match(sql):
             defined = _defined(sql, statements, session)
             session = replace(session, columns={**defined, **session.columns})
@@ -272,8 +274,8 @@ def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
 
 
 def _without_blocks(sql: str) -> tuple[str, str, list[str]]:
-    """Return a statement without the BEGIN, IF, ELSE or LOOP before it, those, and which of them
-    have an END of their own.
+    """Return a statement without the BEGIN, IF, ELSE or LOOP before it; the text of these; and the
+    words among them that open a block with an END of its own.
     """
     start = 0
     opened: list[str] = []
@@ -286,10 +288,13 @@ def _without_blocks(sql: str) -> tuple[str, str, list[str]]:
 
 
 def _either(first: Temporary, second: Temporary) -> dict[str, SessionTable]:
-    """Return the tables or variables of a session after a statement that may not have run."""
+    """Return the tables or variables of a session after a statement that may not have run.
+
+    Those of both cases, before and after the statement, have the sources of both.
+    """
     merged = {
-        name: first[name].with_rows(dict(own.columns), own.rows, own.tables, own.files)
-        for name, own in second.items()
+        name: first[name].with_rows(dict(table.columns), table.rows, table.tables, table.files)
+        for name, table in second.items()
         if name in first
     }
     return {**first, **second, **merged}
@@ -307,8 +312,9 @@ def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
 
 
 def _set(sql: str, session: Session) -> tuple[dict[str, SessionTable], list[Statement]]:
-    """Return the sources of the variables that DECLARE or SET defines, by lower-case name, and
-    the queries that it has. There are none if the statement has another form.
+    """Return the sources of the variables that DECLARE or SET defines, and the queries in it.
+
+    The sources are by lower-case name. There are none for a statement of another form.
     """
     found: dict[str, SessionTable] = {}
     read: list[Statement] = []
