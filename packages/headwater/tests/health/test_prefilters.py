@@ -1,4 +1,4 @@
-"""The first search for jobs with a condition skips runs; it finds the same as a whole one."""
+"""The first search for jobs with a condition skips jobs that cannot match, and no others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _found_by_whole_search(state: State) -> dict[str, list[str]]:
 
 
 def _failures(build: Any) -> list[dict[str, Any]]:
-    """Return a run for each form in which producers report failures, and one of each other kind."""
+    """Return a run for each form in which producers report failures, and for each other state."""
 
     def check(job: str, side: str, facets: str, name: str, type_: str = "COMPLETE") -> Any:
         body = build.run(type_, job, job, "08:00:00", **{side: (f"db|{job}",)})
@@ -107,7 +107,7 @@ def test_first_search_finds_models_that_a_manifest_removed(build: Any) -> None:
 
 @settings(max_examples=100)
 @given(runs=RUNS)
-def test_first_search_finds_the_same_in_runs_of_every_kind(
+def test_first_search_finds_the_same_nodes_as_a_complete_one(
     runs: list[dict[str, Any]], build: Any
 ) -> None:
     events = events_of(build, runs)

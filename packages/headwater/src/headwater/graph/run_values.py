@@ -50,12 +50,12 @@ class RunValues:
     ) -> set[JobRef]:
         """Return all jobs with a condition, cached by name; it must depend on `of_runs` only.
 
-        `may_hold` must be True for a run of each such job. It saves most of the first search.
+        `may_hold` must be True for a run of each such job: the first search skips other jobs.
         """
         if name not in self._where:
             runs = self.state.runs.values()
-            some = may_hold and {run.key.job for run in runs if may_hold(run)}
-            self._where[name] = _Where(set(), set(self.state.jobs) if some is None else some)
+            refs = may_hold and {run.key.job for run in runs if may_hold(run)}
+            self._where[name] = _Where(set(), set(self.state.jobs) if refs is None else refs)
         where = self._where[name]
         for ref in deadline.watched(tuple(where.unchecked)):
             (where.found.add if holds(ref) else where.found.discard)(ref)

@@ -29,7 +29,10 @@ def is_failed(state: State, run: Run) -> bool:
 
 
 def may_be_failed(run: Run) -> bool:
-    """Return False for a run that did not fail by its own events, without the runs above it."""
+    """Return False for a run that cannot have failed, according to its own events.
+
+    A run with outputs and without an end event may fail with its parent; see `is_failed`.
+    """
     return bool(run.outputs) if run.end is None else run.end[1] is not EventType.COMPLETE
 
 
