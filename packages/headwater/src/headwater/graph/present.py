@@ -154,19 +154,16 @@ class Present:
             users = dict.fromkeys((*generations.readers(name), *generations.writers(name)))
             self._add(users)
             found = self._users.get(name, {})
-            near = (g for ref in users for g in found.get(ref, ()))
-            self._using[name] = [g for g in near if self._needs(g, name)]
+            near = ((g, self.part_of(g)) for ref in users for g in found.get(ref, ()))
+            self._using[name] = [
+                g for g, part in near if name in part.reads or name in g.kept & part.writes
+            ]
         return self._using[name]
 
     def is_used(self, name: DatasetName) -> bool:
         """Return True if a task derived another dataset from this one."""
         parts = map(self.part_of, self.using(name))
         return any(name in part.reads and part.writes - {name} for part in parts)
-
-    def _needs(self, generation: Generation, name: DatasetName) -> bool:
-        part = self.part_of(generation)
-        is_whole = part is generation.edges
-        return name in part.reads or (name in generation.kept and (is_whole or name in part.writes))
 
     def flows_from(self, generation: Generation) -> Iterator[tuple[Generation, Flow]]:
         """Yield the flows from a generation, each with the present generation that consumes it."""
