@@ -187,7 +187,11 @@ def _is_boundary(text: str, start: int) -> bool:
 
 _QUOTED = re.compile(r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`")
 _BRACKETS = re.compile(r"\([^()]*+\)")
-_FIRST = re.compile(r"\s*(?:(?:distinct|all)\b|top\s*\(?\d+\)?)", _I)
+_TOP = r"top\s*\(?\d+\)?"
+_QUANTIFIER = re.compile(rf"\b(?:(?:distinct|all)\b(?:\s*{_TOP})?|{_TOP})", _I)
+"""The words before the first column; MySQL allows others before them, such as SQL_NO_CACHE."""
+_MOST_LEVELS = 8
+"""Levels of brackets that are replaced; the remaining brackets count as operators."""
 _ITEM = re.compile(r"[\w.$@#\[\]{}:*%-]++(?:\s+[\w$]++)?", _I)
 _OPERATOR = re.compile(r"[=<>+*/|()?]|::|\s-\s|\b(?:as|case|over|is|null|in|like|between)\b|^$", _I)
 _EVIDENCE = re.compile(r"[*=<>|'\"`{}\[\]]|\w\(|\w\.\w|::|\w_\w|\bas\b|\bdistinct\b|\btop\s+\d", _I)
@@ -210,8 +214,12 @@ def _selects(text: str, select: re.Match[str], source: re.Match[str]) -> bool:
 
 
 def _items(columns: str) -> Iterator[str]:
-    plain = _FIRST.sub("", _QUOTED.sub("x", columns), count=1)
-    for _ in range(8):
+    """Yield the items of a list of columns, with `x` for quoted texts and `=` for brackets.
+
+    `=` makes `_is_column` accept an item with brackets, such as a call of a function.
+    """
+    plain = _QUANTIFIER.sub("", _QUOTED.sub("x", columns), count=1)
+    for _ in range(_MOST_LEVELS):
         plain, count = _BRACKETS.subn("=", plain)
         if not count:
             break
