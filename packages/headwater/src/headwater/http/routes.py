@@ -20,6 +20,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater import deadline, errors, memory
+from headwater.http.access import access_of
 from headwater.http.state import state_of
 from headwater.projection.live import Live
 
@@ -174,7 +175,7 @@ class Remembered(Tagged):
 
         async def handle_remembered(request: Request) -> Response:
             state, scope = state_of(request), request.scope
-            key = scope["path"], scope["query_string"], scope.get("hides_sql") is True
+            key = scope["path"], scope["query_string"], access_of(scope).may_read_sql
             version = state.known_tags.version(state.live)
             tag = state.known_tags.get(key, version)
             if tag is not None and _has(request, tag):
@@ -316,7 +317,7 @@ def encoded(payload: Any) -> bytes:
     try:
         return orjson.dumps(payload, default=_tuple)
     except TypeError as error:
-        if "Recursion limit" not in str(error):
+        if "Recursion limit" not in str(error):  # orjson has no type for this error
             raise
     return orjson.dumps(_cut(payload), default=_tuple)
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from headwater.errors import ConfigError
+from headwater.http.access import access_of
 from headwater.http.models import NewKeyInfo
 from headwater.http.routes import LiveState, Strict, answer
 from headwater.keys.store import KeyInfo, add_key, keys_of, remove_key
@@ -34,7 +35,7 @@ def post_key(request: Request, live: LiveState, new: NewKey) -> Response:
 
     The first key of a server must have the scope `admin`: from then on, every request needs a key.
     """
-    if request.scope.get("has_no_key") and "admin" not in new.scopes:
+    if not access_of(request.scope).has_key and "admin" not in new.scopes:
         raise ConfigError(
             f"scopes: received {', '.join(new.scopes)!r}, but the first key must have the scope"
             " admin, because the server then requires a key for every request: create one first"

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.errors import LogError
+from headwater.http.access import Access, set_access
 from headwater.http.routes import answer, unavailable
 from headwater.keys.store import Key, hash_of, keys_of
 from headwater.log import EventLog
@@ -57,8 +58,7 @@ class Guard:
     async def _rejection(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the response to a request without permission, or None.
 
-        `may_write` of the scope is set to True if the request has a key with the scope `write`,
-        `hides_sql` if its key lacks the scope `sql`, and `has_no_key` if the server has no key.
+        If the request has a valid key, what the key allows is stored in the scope.
         """
         method, path = scope["method"], scope["path"]
         origin = headers.get("origin")
@@ -73,11 +73,10 @@ class Guard:
         except LogError as error:
             return unavailable(error)
         if not keys and not self._options.api_key and not self._options.is_exposed:
-            scope["has_no_key"] = True
             return self._wrong_host(headers)
         sent = _sent_key(headers)
         if self._options.api_key and hmac.compare_digest(sent, self._options.api_key.encode()):
-            scope["may_write"] = True
+            set_access(scope, Access(True, may_write=True))
             return None
         key = keys.get(hash_of(sent.decode(errors="replace")))
         if key is None:
@@ -86,8 +85,7 @@ class Guard:
             # A browser asks for a user name, which is ignored, and a password, which is the key.
             rejection.headers["WWW-Authenticate"] = 'Basic realm="headwater: API key as password"'
             return rejection
-        scope["may_write"] = key.may("write")
-        scope["hides_sql"] = not key.may("sql")
+        set_access(scope, Access(True, may_write=key.may("write"), may_read_sql=key.may("sql")))
         needed = _needed(method, path)
         if key.may(needed):
             return None

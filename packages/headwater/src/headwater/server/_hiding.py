@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.errors import HeadwaterError
 from headwater.hiding import json_without_sql
+from headwater.http.access import access_of
 from headwater.http.routes import failure
 from headwater.memory import Account
 
@@ -28,7 +29,7 @@ class Hiding:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; filter the response if the key lacks the scope."""
-        if scope["type"] != "http" or scope.get("hides_sql") is not True:
+        if scope["type"] != "http" or access_of(scope).may_read_sql:
             await self._app(scope, receive, send)
             return
         account = Account(scope["app"].state.admission.budget)

@@ -24,6 +24,7 @@ from headwater.events import (
     to_micros,
 )
 from headwater.graph.current import generations_of
+from headwater.http.access import access_of
 from headwater.http.models import (
     EventInfo,
     Events,
@@ -143,7 +144,7 @@ def list_warnings(live: LiveState, limit: Limit = 100, cursor: Cursor = None) ->
 
 def _endpoint(query: ApiQuery) -> Callable[..., Response]:
     def endpoint(live: LiveState, request: Request, **values: Any) -> Response:
-        may_read_sql = request.scope.get("hides_sql") is not True
+        may_read_sql = access_of(request.scope).may_read_sql
         return answer(ask(live, query, values, may_read_sql=may_read_sql))
 
     kind = inspect.Parameter.KEYWORD_ONLY

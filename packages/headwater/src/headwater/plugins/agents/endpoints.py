@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from headwater import deadline
 from headwater.console.source import Params
 from headwater.errors import HeadwaterError
+from headwater.http.access import access_of
 from headwater.http.routes import failure
 from headwater.http.state import state_of
 from headwater.log import entry_of
@@ -71,10 +72,10 @@ def _context(request: Request) -> Context:
         live.ingest(Batch([entry_of(orjson.dumps(event), redactor=live.log.redactor)]))
 
     agent, reporter = request.headers.get(AGENT_HEADER), None
-    if agent is not None and request.scope.get("may_write") is True:
+    access = access_of(request.scope)
+    if agent is not None and access.may_write:
         reporter = Reporter(agent, send)
-    may_read_sql = request.scope.get("hides_sql") is not True
-    query = partial(_query, live, may_read_sql=may_read_sql)
+    query = partial(_query, live, may_read_sql=access.may_read_sql)
     return Context(query, str(request.base_url).rstrip("/"), reporter)
 
 
