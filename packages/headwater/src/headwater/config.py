@@ -16,6 +16,8 @@ from headwater_client import yaml_file
 __all__ = ["expected", "filled", "name_value", "parse_yaml", "read_yaml"]
 
 T = TypeVar("T")
+_PYDANTIC_PREFIX = "Value error, "
+"""The beginning of pydantic's message about a ValueError of a validator."""
 
 
 def read_yaml(path: Path) -> object:
@@ -64,7 +66,7 @@ def filled(class_: type[T], given: object, where: str) -> T:
 
 def expected(problem: Mapping[str, Any]) -> str:
     """Return the expectation of a pydantic error in plain English, with the most similar option."""
-    text = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
+    text = str(problem["msg"]).removeprefix(_PYDANTIC_PREFIX).partition(", unable to parse")[0]
     text = text.replace("Input should be ", "expected ").replace("Field required", "it is required")
     received = str(problem["input"])[:80]
     words = [word for word in re.findall(r"'([^']+)'", text) if word != received]
@@ -75,6 +77,6 @@ def expected(problem: Mapping[str, Any]) -> str:
 def name_value(error: Any) -> None:
     """Add the value received to a typer.BadParameter, because pydantic's messages leave it out."""
     problems: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
-    error.message = error.message.removeprefix("Value error, ")
+    error.message = error.message.removeprefix(_PYDANTIC_PREFIX)
     if problems and (received := shown(problems[0]["input"])) not in error.message:
         error.message = f"received {received}, {expected(problems[0])}"

@@ -19,6 +19,7 @@ from headwater.text import duration_of
 
 _MOST_MESSAGE = 200  # characters of an error
 _NAMED = 3
+_FAILED, _ABORTED = "failed", "was aborted"
 
 
 def finding(
@@ -79,6 +80,13 @@ def failed_run(state: State, run: Run) -> Finding:
     return found
 
 
+def outcome_text(found: Finding) -> str | None:
+    """Return how a failed run ended, from the beginning of its finding; None for other findings."""
+    is_failure = found["kind"] == "failed"
+    texts = (text for text in (_FAILED, _ABORTED) if found["message"].startswith(text))
+    return next(texts, None) if is_failure else None
+
+
 def _failure(state: State, run: Run, causes: list[Run]) -> Finding:
     texts = [
         f"{cause.key.job.name}{_element(cause)}: {_error(cause) or 'no error message'}"
@@ -89,7 +97,7 @@ def _failure(state: State, run: Run, causes: list[Run]) -> Finding:
     return finding(
         "failed",
         run.key.job,
-        ("was aborted" if condition is RunState.ABORTED else "failed") + _element(run) + detail,
+        (_ABORTED if condition is RunState.ABORTED else _FAILED) + _element(run) + detail,
         "correct the cause and run the job again",
         run=run,
         at=began_at(state, run) if ended is None else ended,

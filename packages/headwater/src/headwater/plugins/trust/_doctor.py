@@ -28,7 +28,7 @@ from headwater.plugins.trust._names import (
     rules_that_join_several_pairs,
 )
 from headwater.plugins.trust._unread_sql import missing_reader, newest_texts, unread_sql
-from headwater.plugins.trust.models import DoctorAnswer, Producer
+from headwater.plugins.trust.models import SPOOL, DoctorAnswer, Producer
 from headwater.projection import Run, State, start_of
 from headwater.projection.derived import descendants_of, is_lost, parent_of
 from headwater.projection.live import Live
@@ -124,6 +124,11 @@ def _clocks_ahead(state: State) -> Iterator[Finding]:
 
 
 def _silent_producers(state: State) -> Iterator[Finding]:
+    """Find producers whose silence is longer than three times their longest pause so far.
+
+    Silence counts until LOST_AFTER ago, when open runs become stale, or until the newest event of
+    any producer: if all are silent, the server was off or the log was imported.
+    """
     times_by_producer = _times_by_producer(state)
     newest = max((times[-1] for times in times_by_producer.values()), default=0)
     for name, times in sorted(times_by_producer.items()):
@@ -139,6 +144,7 @@ def _silent_producers(state: State) -> Iterator[Finding]:
 
 
 def _missing_spark_runs(state: State) -> Iterator[Finding]:
+    """Find Airflow tasks that launch Spark, but whose newest ended run has no runs below it."""
     for ref, job in sorted(state.jobs.items()):
         runs = [state.runs[key] for key in job.runs if state.runs[key].end is not None]
         newest = max(runs, key=lambda run: (run.end, run.key), default=None)
@@ -209,6 +215,7 @@ def _spelling(name: DatasetName) -> tuple[str, str]:
 
 
 def _unused_declarations(state: State) -> Iterator[Finding]:
+    """Find jobs with declared inputs or outputs that none of their runs used."""
     for ref, job in sorted(state.jobs.items()):
         # dbt's manifest declares exposures and models that were not built yet.
         if job.declared is None or job.facets.parsed(JobType).integration == "DBT":
@@ -272,11 +279,11 @@ def _intake(log: EventLog, spool: Spool) -> Iterator[Finding]:
     if spool.unended:
         message = f"the last line of a file is incomplete: {counted(spool.unended, 'byte')}"
         remedy = "its producer is still writing it or was killed: complete or remove the line"
-        yield warning("spool", _FOLDER, message, remedy)
+        yield warning(SPOOL, _FOLDER, message, remedy)
     if behind := max(spool.lag - spool.unended, 0):
         message = f"{counted(behind, 'byte')} not ingested"
         remedy = "check that `serve --spool` runs and can read the files; see its log"
-        yield warning("spool", _FOLDER, message, remedy)
+        yield warning(SPOOL, _FOLDER, message, remedy)
     if sources := [line.source for line in log.rejected_lines()]:
         files = sorted({_LINE.sub("", source) for source in sources})
         message = f"{counted(len(sources), 'line')} rejected, from {some(files)}"

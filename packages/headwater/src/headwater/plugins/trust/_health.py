@@ -32,6 +32,7 @@ from headwater.health.findings import (
     late_dataset,
     late_job,
     lost_run,
+    outcome_text,
     several_branches,
 )
 from headwater.health.freshness import late, scheduled_jobs
@@ -52,6 +53,7 @@ from headwater.text import counted
 
 _KINDS = get_args(ProblemKind)
 _LATEST = 2**62  # microseconds
+_LEFT_OUT = "; its pipeline ran again without it"
 Blocked = dict[RunKey, list[Node]]
 """The nodes that wait for each failed run."""
 
@@ -187,14 +189,28 @@ def _is_left_out(state: State, run: Run) -> bool:
 
 
 def _left_out_warning(state: State, run: Run) -> Finding:
-    """Return the warning about a failed task that was not part of a later run of its pipeline."""
+    """Return the warning about a failed task that was not part of a later run of its pipeline.
+
+    Its kind stays `failed`; `without_error` recognises the warning by its message.
+    """
     warning = failed_run(state, run)
     warning["severity"] = "warning"
-    warning["message"] += "; its pipeline ran again without it"
+    warning["message"] += _LEFT_OUT
     warning["remedy"] = (
         "run the job, or mute the finding if the pipeline no longer contains the job"
     )
     return warning
+
+
+def without_error(found: Finding, shown: Finding) -> str:
+    """Return the message of a finding about the cause of another one, without a run's error.
+
+    If the other one is the warning about a failed task that its pipeline left out, it says so.
+    """
+    ended = outcome_text(found)
+    if ended is None:
+        return found["message"]
+    return ended + (_LEFT_OUT if shown["message"].endswith(_LEFT_OUT) else "")
 
 
 def _late_datasets(state: State) -> Iterator[Finding]:

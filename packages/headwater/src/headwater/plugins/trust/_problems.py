@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Literal, cast
@@ -18,7 +17,7 @@ from headwater.health.states import state_of
 from headwater.lookup import find_node
 from headwater.plugins.trust._causes import Cause, causes_of_findings
 from headwater.plugins.trust._error_lines import telling_lines
-from headwater.plugins.trust._health import findings_of
+from headwater.plugins.trust._health import findings_of, without_error
 from headwater.plugins.trust.finding_states import ALL_OPEN, FindingStates
 from headwater.plugins.trust.models import (
     AffectedNode,
@@ -37,7 +36,6 @@ _FACETS = ("kind", "owner", "tag", "platform", "age")
 _AGES = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
 _MOST_AFFECTED = 50
 _LARGEST = 2**62
-_STATED = re.compile(r"failed|was aborted")
 Age = Literal["hour", "day", "week", "older"]
 
 
@@ -161,7 +159,7 @@ class _Measured:
             "severity": "error" if self._is_error else "warning",
             "cause": node_ref(self._node),
             "pipeline": node_ref(above) if is_part else None,
-            "message": self._message(),
+            "message": without_error(finding, parts[0]),
             "remedy": parts[0]["remedy"],
             "runId": finding["runId"],
             "at": finding["at"],
@@ -181,14 +179,6 @@ class _Measured:
             "note": shown["note"],
             "mutedUntil": shown["mutedUntil"],
         }
-
-    def _message(self) -> str:
-        finding = self._cause.finding
-        stated = _STATED.match(finding["message"]) if finding["kind"] == "failed" else None
-        if stated is None:
-            return finding["message"]
-        is_left_out = "its pipeline ran again without it" in self._cause.parts[0]["message"]
-        return stated[0] + ("; its pipeline ran again without it" if is_left_out else "")
 
     def _error(self) -> list[str]:
         run = self._cause.run

@@ -268,9 +268,10 @@ def _of_server(settings: Settings) -> DoctorAnswer:
     import time
 
     from headwater.console.source import request
+    from headwater.plugins.trust.models import SPOOL
 
     received: DoctorAnswer = request(settings, "/api/v2/doctor")
-    if any(found["kind"] == "spool" for found in received["findings"]):
+    if any(found["kind"] == SPOOL for found in received["findings"]):
         time.sleep(_RETRY_SECONDS)  # it may have just been written; between two polls of the spool
         received = request(settings, "/api/v2/doctor")
     return received

@@ -10,6 +10,9 @@ from typing import Literal
 from headwater.health.models import Finding, Measure, NodeHealth, Severity
 from headwater.query.models import Answer, Json, Link, Name, NodeRef, ValueCount
 
+SPOOL = "spool"
+"""The kind of doctor's findings about bytes of the spool that are still to be read."""
+
 FindingState = Literal["open", "acknowledged", "muted"]
 
 
