@@ -30,7 +30,13 @@ _PATH = "/api/v2/keys"
 def add(
     client: Client,
     name: Annotated[str, typer.Argument(help="Name of the key.")],
-    scope: Annotated[str, typer.Option(help="Comma-separated: read, write, admin, sql.")],
+    scope: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated: read (query), sql (see SQL and code in responses), write (post"
+            " events, states of findings and recalls), admin (everything)."
+        ),
+    ],
 ) -> None:
     """Create a key and print it once; only its hash is stored.
 
