@@ -16,7 +16,7 @@ from headwater import deadline
 from headwater.datasets.models import WriteStatistics
 from headwater.events import JobRef
 from headwater.events.facets import CommitReport, OutputStatistics
-from headwater.graph.generation import Generation, by_output
+from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.lifecycle import removes_data
@@ -67,7 +67,7 @@ def failed_writes_of(generations: Generations, name: DatasetName) -> list[Failed
 
     def derive(ref: JobRef, _: list[Generation]) -> list[FailedWrite]:
         by_owner: dict[RunKey, list[tuple[Run, Use]]] = defaultdict(list)
-        own = generations.derived(ref, "by output", by_output).get(name, [])
+        own = generations.history_of_writes(ref, name)
         for generation in deadline.watched(own):
             for run, use in _uses(state, generation, name):
                 by_owner[generations.levels.owner(run, Level.TASK).key].append((run, use))
@@ -114,7 +114,7 @@ def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, in
         return write.at, write.run.key, write.version
 
     def derive(ref: JobRef, _: list[Generation]) -> tuple[Write, int | None] | None:
-        watched = deadline.watched(generations.derived(ref, "by output", by_output).get(name, []))
+        watched = deadline.watched(generations.history_of_writes(ref, name))
         by_generation = (written_by(generations, generation, name) for generation in watched)
         newest = [(max(writes, key=rank), writes) for writes in by_generation if writes]
         if not newest:
@@ -176,6 +176,7 @@ class _Report(NamedTuple):
 
 
 def _write(generations: Generations, reports: list[_Report], *, is_stated: bool) -> Write:
+    """Combine the reports of one version, or of one run of a task that reported no version."""
     state = generations.state
 
     def rank(report: _Report) -> tuple[bool, int, RunKey]:

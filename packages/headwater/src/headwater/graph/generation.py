@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
 
@@ -159,16 +160,7 @@ class Flow(NamedTuple):
     """True if reported versions prove the flow, whatever the clocks say."""
 
 
-def by_output(oldest_first: list[Generation]) -> dict[DatasetName, list[Generation]]:
-    """Return the generations that wrote each dataset, oldest first."""
-    found: dict[DatasetName, list[Generation]] = defaultdict(list)
-    for generation in oldest_first:
-        for name in generation.edges.writes:
-            found[name].append(generation)
-    return dict(found)
-
-
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class History:
     """The generations of one task; replaced when one of them changes."""
 
@@ -176,12 +168,14 @@ class History:
     derived: dict[str, Any] = field(default_factory=dict)
     """Cached values that were computed from the generations, by name."""
 
-    def writing(self, name: DatasetName) -> list[Generation]:
-        """Return the generations that wrote a dataset, oldest first."""
-        if "by output" not in self.derived:
-            self.derived["by output"] = by_output(self.oldest_first)
-        found: list[Generation] = self.derived["by output"].get(name, [])
-        return found
+    @cached_property
+    def by_output(self) -> dict[DatasetName, list[Generation]]:
+        """The generations that wrote each dataset, by its primary name, oldest first."""
+        found: dict[DatasetName, list[Generation]] = defaultdict(list)
+        for generation in self.oldest_first:
+            for name in generation.edges.writes:
+                found[name].append(generation)
+        return dict(found)
 
 
 def declared_generation(

@@ -77,6 +77,7 @@ class Generations(RunValues):
         self._clear()
 
     def _clear(self) -> None:
+        """Clear all results, so that they are computed again from the present state."""
         self.clear_runs()
         self._revision = self.state.revision
         self._shape = self.state.shape
@@ -218,6 +219,14 @@ class Generations(RunValues):
         """Return the tasks that may have written a dataset at some time. Do not change the list."""
         return self._users("writing", name)
 
+    def history(self, ref: JobRef) -> list[Generation]:
+        """Return the generations of a task, oldest first. Do not change the list."""
+        return self._history(ref).oldest_first
+
+    def history_of_writes(self, ref: JobRef, name: DatasetName) -> list[Generation]:
+        """Return those of a task that wrote a dataset, oldest first. Do not change the list."""
+        return self._history(ref).by_output.get(name, [])
+
     def derived(self, ref: JobRef, name: str, derive: _Derive[Answer]) -> Answer:
         """Return a value computed from the generations of a task (oldest first), cached by name."""
         history = self._history(ref)
@@ -230,8 +239,8 @@ class Generations(RunValues):
         self, ref: JobRef, dataset: DatasetName, name: str, derive: _Derive[Answer]
     ) -> Answer:
         """Return a value computed from the generations of a task that wrote a dataset, cached."""
-        writing = self._history(ref).writing
-        return self.derived(ref, "\0".join((name, *dataset)), lambda _: derive(writing(dataset)))
+        key = "\0".join((name, *dataset))
+        return self.derived(ref, key, lambda _: derive(self.history_of_writes(ref, dataset)))
 
     def _forget_history(self, ref: JobRef) -> None:
         self._changed.setdefault(ref, self._histories.pop(ref, None))
@@ -292,6 +301,7 @@ class Generations(RunValues):
         return self._flows.into(generation)
 
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
+        """Return the tasks that used a dataset, sorted; `side` is "reading" or "writing"."""
         if (side, name) not in self._using:
             state, found, keys = self.state, set[JobRef](), set[RunKey]()
             if (job := handoff_job(name)) is not None:
@@ -334,7 +344,7 @@ class Generations(RunValues):
             for ref in self.writers(name)
             if not (reader and folders.connects_files(self.state, ref, name, reader.job))
             for generation in self.times.counted(
-                self._history(ref).writing(name), name, reading, reader, replaced
+                self.history_of_writes(ref, name), name, reading, reader, replaced
             )
         ]
         found = of_partitions_read(found, name, reader) if reader else found
@@ -402,6 +412,7 @@ class Generations(RunValues):
         return parent.key if parent else head.key
 
     def _generation(self, ref: JobRef, key: RunKey, members: dict[RunKey, Run]) -> Generation:
+        """Return the generation of the runs of a task with one key (see _key_of); cached."""
         if key in self._by_key[ref]:
             return self._by_key[ref][key]
         runs = list(members.values())

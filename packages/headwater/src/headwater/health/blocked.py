@@ -255,7 +255,7 @@ def _ran_at(
     for ref in jobs:
         run = newest_run(state, ref)
         if run is not None and ref == failed and above and parent_of(state, run) is above:
-            history = known.derived(ref, "oldest first", list)
+            history = known.history(ref)
             newest = max(
                 newest, _newest_start(g for g in history if not _is_below(state, g, above))
             )

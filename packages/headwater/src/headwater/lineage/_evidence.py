@@ -129,7 +129,7 @@ def seen(
         edges = generation.edges
         return bool(generation.runs) and name in (edges.reads if side == "reads" else edges.writes)
 
-    runs = generations.derived(job.job_ref, "oldest first", list)
+    runs = generations.history(job.job_ref)
     first, last = (next(filter(has_edge, order), None) for order in (runs, reversed(runs)))
     if first is None or last is None:
         return None
@@ -146,7 +146,7 @@ def statements_of_pair(
     if job.type != "job" or "job" in (source.type, target.type):
         return Statements()
     names = source.dataset_name, target.dataset_name
-    for generation in reversed(generations.derived(job.job_ref, "oldest first", list)):
+    for generation in reversed(generations.history(job.job_ref)):
         edges = generation.edges
         if names[1] in edges.writes and names[0] in edges.sources_of(names[1]):
             stated = statements_by_run(generations.state, generation, *names)

@@ -135,11 +135,12 @@ def _readers(generations: Generations, name: DatasetName) -> list[JobRef]:
 
 
 def _orphan(generations: Generations, name: DatasetName, users: list[JobRef]) -> _Orphan:
+    """Describe a dataset for comparison: its name, its fields, and when its users used it."""
     *parents, title = _PARTS.findall(_EXTENSION.sub("", name.name.lower())) or [name.name.lower()]
     spans = [
         times(generation, name)
         for ref in users
-        for generation in generations.derived(ref, "generations", list)
+        for generation in generations.history(ref)
         if generation.runs
         for is_read in (name in generation.edges.reads,)
         if is_read or name in generation.edges.writes

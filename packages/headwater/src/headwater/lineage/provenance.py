@@ -39,7 +39,7 @@ def writing_version(generations: Generations, name: DatasetName, version: str) -
     return [
         slice_
         for ref in generations.writers(name)
-        for generation in generations.derived(ref, "generations", list)
+        for generation in generations.history(ref)
         if any(
             primary(spelled) == name
             and version in versions_of(run, use)

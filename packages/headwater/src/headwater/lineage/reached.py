@@ -74,7 +74,7 @@ def of_task(
     generations: Generations, ref: JobRef, above: frozenset[JobRef] = frozenset()
 ) -> list[Generation]:
     """Return all slices of a task, with the copies at the times of queries of its views."""
-    every = [g for whole in generations.derived(ref, "generations", list) for g in whole.slices]
+    every = [g for whole in generations.history(ref) for g in whole.slices]
     views = {name for generation in every for name in generation.queried_outputs}
     users = (generations.readers, generations.writers)
     for user in {user for name in views for users_of in users for user in users_of(name)} - above:

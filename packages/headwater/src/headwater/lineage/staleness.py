@@ -8,7 +8,7 @@ from headwater import deadline
 from headwater.events import JobRef
 from headwater.events.facets import CommitReport, LifecycleStateChange
 from headwater.graph.current import generations_of
-from headwater.graph.generation import Generation, by_output
+from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.identity import DatasetName
 from headwater.projection import State, start_of
@@ -24,7 +24,7 @@ def missed_runs(generations: Generations, ref: JobRef, name: DatasetName, *, is_
     Runs that read or wrote nothing do not count. Return 0 if no run has the edge.
     """
     count = 0
-    for generation in reversed(generations.derived(ref, "oldest first", list)):
+    for generation in reversed(generations.history(ref)):
         if name in (generation.edges.reads if is_read else generation.edges.writes):
             return count
         count += generation.is_complete and bool(generation.runs)
@@ -42,7 +42,7 @@ def may_be_replaced(generations: Generations, ref: JobRef, name: DatasetName) ->
     overwrites = _uncertain_overwrites(generations, name)
     if not any(job != ref for _, job in overwrites):
         return False
-    own = generations.derived(ref, "by output", by_output).get(name, [])
+    own = generations.history_of_writes(ref, name)
     written = (generations.times.of_writes(g, name).end for g in own)
     last = max(written, default=None)
     return last is not None and any(job != ref and last <= start for start, job in overwrites)
@@ -60,9 +60,7 @@ def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[t
         found = [
             (start_of(run) or 0, generation.job)
             for ref in generations.writers(name)
-            for generation in deadline.watched(
-                generations.derived(ref, "by output", by_output).get(name, [])
-            )
+            for generation in deadline.watched(generations.history_of_writes(ref, name))
             if generation.is_complete and name not in generation.edges.reads
             for run in generation.runs
             if any(
@@ -87,10 +85,14 @@ def _overwrites_unknown_rows(facets: FacetBook, output_facets: FacetBook) -> boo
 
 
 def deciding_runs(state: State) -> Iterator[str]:
-    """Yield the ids of the runs that decide whether the edges of their job are stale."""
+    """Yield the ids of the runs that decide whether the edges of their job are stale.
+
+    These are the newest runs of each job, back to the last one of each edge, but at most
+    STALE_AFTER finished ones. Retention keeps them, so that `missed_runs` stays the same.
+    """
     generations = generations_of(state)
     for ref in state.jobs:
-        known = generations.derived(ref, "oldest first", list)
+        known = generations.history(ref)
         lacking = {edge for generation in known for edge in _edges_of(generation)}
         count = 0
         for generation in reversed(known):

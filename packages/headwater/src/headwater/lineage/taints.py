@@ -35,7 +35,7 @@ def _downstream(
 
 def _readers(generations: Generations, name: DatasetName, version: str) -> Iterator[Generation]:
     for ref in generations.readers(name):
-        for generation in generations.derived(ref, "generations", list):
+        for generation in generations.history(ref):
             if version in generations.times.versions_read(generation, name):
                 yield generation
 

@@ -120,7 +120,7 @@ def _why(
     generations: Generations, edge: _Edge, fields: _Fields, limit: int
 ) -> models.WhyJob | None:
     """Return the evidence of the edges through a job; None if there is no edge."""
-    state, history = generations.state, generations.derived(edge.job, "oldest first", list)
+    state, history = generations.state, generations.history(edge.job)
     edges_of = without_empty_writes(generations, history)
     stated = [
         generation

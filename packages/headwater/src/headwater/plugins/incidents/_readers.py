@@ -67,7 +67,7 @@ def _reading(generations: Generations, name: DatasetName) -> Iterator[Generation
     """Yield all generations with runs that read a dataset."""
     for ref in generations.readers(name):
         of_task(generations, ref)  # adds to `queries`
-        for generation in deadline.watched(generations.derived(ref, "generations", list)):
+        for generation in deadline.watched(generations.history(ref)):
             if generation.runs and name in generation.edges.reads:
                 yield generation
 

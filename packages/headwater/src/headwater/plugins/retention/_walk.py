@@ -91,7 +91,7 @@ class Walk:
                     continue
                 staying = [
                     other
-                    for other in generations.derived(source.job, "oldest first", list)
+                    for other in generations.history(source.job)
                     if name in other.edges.writes and is_kept(other)
                 ]
                 left = generations.times.counted(staying, name, reading, generation)

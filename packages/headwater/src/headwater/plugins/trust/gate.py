@@ -24,7 +24,7 @@ from headwater.events import JobRef, shown_time
 from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of
 from headwater.graph.frontier import Walked
-from headwater.graph.generation import Generation, by_output
+from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, node_id
@@ -122,6 +122,7 @@ def _is_muted(violation: Violation, muted: Container[tuple[str, str]]) -> bool:
 
 
 def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
+    """Yield the violations of the rules that a policy has; a rule without problems yields none."""
     state, generations = known.state, origin(known, root)
     if policy.sources is not None:
         yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
@@ -301,7 +302,7 @@ def _is_about(known: Generations, check: Check, name: DatasetName, provenance: W
     examined: list[float] = []
     for ref in known.writers(name):
         before: list[float] = []
-        for generation in known.derived(ref, "by output", by_output).get(name, []):
+        for generation in known.history_of_writes(ref, name):
             if name in generation.only_created:
                 continue
             began, ended = times.of_writes(generation, name)

@@ -67,7 +67,7 @@ def uses_of(state: State) -> Uses:
     generations, found = generations_of(state), Uses()
     for ref in deadline.watched(list(generations.jobs())):
         if (derived := derived_dataset(ref)) is not None:
-            for generation in generations.derived(ref, "generations", list):
+            for generation in generations.history(ref):
                 for name in generation.edges.reads:
                     found.views[name].add(derived)
             continue

@@ -173,7 +173,7 @@ class Window:
         generations = generations_of(self.state)
         return any(
             generation.is_complete and generation.edges.reads
-            for generation in _newest_first(generations.derived(ref, "generations", list))
+            for generation in _newest_first(generations.history(ref))
             if generation.started >= self.since
         )
 

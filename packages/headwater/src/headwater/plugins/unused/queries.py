@@ -122,7 +122,7 @@ def _candidates(window: Window, text: str) -> Iterator[_Candidate]:
         writing = [
             generation
             for ref in generations.writers(name)
-            for generation in generations.derived(ref, "generations", list)
+            for generation in generations.history(ref)
             if generation.runs and name in generation.edges.writes
         ]
         if not writing:
