@@ -196,7 +196,12 @@ def _replay(whole: bytes, receive: Receive) -> Receive:
 async def _reject(
     error: HeadwaterError, scope: Scope, receive: Receive, send: Send, *, is_open: bool
 ) -> None:
-    """Send an error response, discard the rest of an open body, then close the connection."""
+    """Send an error response, discard the rest of an open body, then close the connection.
+
+    The body is read for up to a second, because closing a connection with unread data resets it,
+    and the client may lose the response. The response stays open meanwhile, because uvicorn passes
+    on no more of a body once the response is complete.
+    """
     response = failure(error)
     response.headers["Connection"] = "close"
 

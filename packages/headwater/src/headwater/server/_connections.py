@@ -38,7 +38,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread = 0  # bytes of responses that it had not read at that time
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Reject a connection above the limit."""
+        """Reject a connection above the limit.
+
+        A rejected one is not in uvicorn's `connections`: it neither counts nor is checked, because
+        its transport is closed here.
+        """
         if len(self.connections) < self._most_connections:
             super().connection_made(cast(asyncio.Transport, transport))
             self._expect(self._head_seconds)

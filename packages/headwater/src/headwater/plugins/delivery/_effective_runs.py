@@ -13,11 +13,20 @@ _MOST_CHECKED = 5  # number of completed runs to search for one with data
 _MOST_SIBLINGS = 100  # otherwise the payloads of a task of n elements would take n² space
 
 NewestRuns = dict[JobRef, RunKey | None]
-"""A cache of the newest completed run with inputs or outputs, by job."""
+"""A cache of the newest completed run with inputs or outputs, by job; None if there is none.
+
+`effective_runs` keeps it current if it is called for every event, in the order of the events. The
+caller owns it: DataHub's lasts as long as its backend, that of a preview as long as the preview.
+"""
 
 
 def effective_runs(state: State, run: Run, newest_runs: NewestRuns) -> list[Run]:
-    """Return the runs that determine a job's inputs and outputs after an event of `run`."""
+    """Return the runs that determine a job's inputs and outputs after an event of `run`.
+
+    Until `run` completes with data, they are `run` and the newest completed run with data. After
+    that, `run` alone. If that other run started later, it alone. Each comes with its siblings, such
+    as mapped tasks, and with the runs below. `newest_runs` is updated when `run` completes.
+    """
     members, job = _with_siblings(state, run), run.key.job
     newest = _newest_completed(state, job, newest_runs)
     if any(member is newest for member in members):
@@ -37,6 +46,7 @@ def newest_effective_runs(state: State, job: JobRef, newest_runs: NewestRuns) ->
 
 
 def _newest_completed(state: State, job: JobRef, newest_runs: NewestRuns) -> Run | None:
+    """Return the newest completed run with data, from the cache or among the last five."""
     if job not in newest_runs:
         record = state.jobs.get(job)  # None for a view, whose derivation has the place of a job
         runs = map(state.runs.__getitem__, record.runs if record else ())

@@ -34,6 +34,7 @@ _NO_DATABASE = "default."
 _PART = re.compile(r'"((?:[^"]|"")*)"|([^.]+)')
 _Row = dict[str, str]
 _Pairs = dict[DatasetName, set[tuple[str, str]]]
+"""By source dataset: pairs of a column and the source column that it takes its value from."""
 
 
 @dataclass(slots=True)
@@ -91,7 +92,11 @@ class _Export:
             yield job_event(ref, pipeline.declared, inputs, outputs, *about)
 
     def _add(self, row: _Row) -> None:
-        above, below = self._entity(row, "from"), self._entity(row, "to")
+        """Add the edge of a row: to its pipeline, or without one to the downstream dataset.
+
+        Only rows without a pipeline have columns. Their names are what follows the entity's name.
+        """
+        upstream, downstream = self._entity(row, "from"), self._entity(row, "to")
         if pipeline := row.get("pipelineName"):
             service = row.get("pipelineServiceName") or "openmetadata"
             ref = JobRef(self._namespaces.of_jobs(service), pipeline)
@@ -99,15 +104,13 @@ class _Export:
             about = Declared(row.get("pipelineDescription") or "", owners)
             kind = (row.get("pipelineServiceType") or "openmetadata").upper()
             job = self._pipelines.setdefault(ref, _Pipeline(about, kind))
-            job.inputs.add(above)
-            job.outputs.setdefault(below, {})
+            job.inputs.add(upstream)
+            job.outputs.setdefault(downstream, {})  # without column lineage
             return
-        pairs = self._sources[below].setdefault(above, set())
+        pairs = self._sources[downstream].setdefault(upstream, set())
         source, target = row.get("fromChildEntityFQN"), row.get("toChildEntityFQN")
         if source and target:
-            own = (len(_parts(row[key])) for key in ("toEntityFQN", "fromEntityFQN"))
-            columns = (_parts(target)[next(own) :], _parts(source)[next(own) :])
-            pairs.add((".".join(columns[0]), ".".join(columns[1])))
+            pairs.add((_column(target, row["toEntityFQN"]), _column(source, row["fromEntityFQN"])))
 
     def _entity(self, row: _Row, side: str) -> DatasetName:
         """Return the name of an entity; keep its owners."""
@@ -126,6 +129,7 @@ class _Export:
 
 
 def _rows(path: Path) -> list[_Row]:
+    """Read the rows of a CSV file, which may be compressed. Raises ConfigError."""
     try:
         with open_unzipped(path) as file:
             text = file.read().decode("utf-8-sig")
@@ -148,6 +152,11 @@ def _rows(path: Path) -> list[_Row]:
 def _parts(name: str) -> list[str]:
     """Split a fully qualified name at dots outside of quotes."""
     return [(match[1] or "").replace('""', '"') or match[2] for match in _PART.finditer(name)]
+
+
+def _column(name: str, entity: str) -> str:
+    """Return the name of a column within its entity, from both fully qualified names."""
+    return ".".join(_parts(name)[len(_parts(entity)) :])
 
 
 def _owners(text: str | None) -> list[str]:

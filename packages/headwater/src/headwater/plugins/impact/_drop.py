@@ -176,6 +176,7 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
 def _in_folders(
     readers: set[tuple[JobRef, DatasetName]], views: set[tuple[DatasetName, DatasetName]]
 ) -> list[DropReason | None]:
+    """Return reasons for users of a folder, each with the name of what it uses."""
     return [
         _reason(
             "unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
@@ -236,10 +237,13 @@ def _incomplete(generations: Generations, root: Node) -> list[str]:
     state = generations.state
 
     def is_incomplete(ref: JobRef) -> bool:
+        """Return True if the newest run is open, or ended without success and column lineage."""
         run = newest_run(state, ref)
-        condition = condition_of(state, run) if run else RunState.COMPLETED
-        if run is None or condition in _OPEN:
-            return run is not None
+        if run is None:  # only a declaration
+            return False
+        condition = condition_of(state, run)
+        if condition in _OPEN:
+            return True
         # A job that never completed may have reported its inputs without column lineage. A failed
         # run may use newer code than the last complete run, so it must report column lineage, too.
         has_completed = any(

@@ -236,10 +236,16 @@ class SqlReader(ThreadedWorker):
         return True
 
     def _read(self, texts: dict[bytes, tuple[str, Arguments]]) -> None:
+        """Read texts in the process, and queue their results to be stored.
+
+        If that fails, each text is read alone; a process that ended is started again. A text that
+        fails alone, or whose result must not be stored (see `results.pack`), is not tried again by
+        this reader.
+        """
         try:
             packed = self.process.read(list(texts.values()))
-        except (ProcessError, TypeError) as error:  # TypeError: a text is not valid Unicode
-            if self._stopping.is_set():
+        except (ProcessError, TypeError) as error:  # TypeError of orjson: not valid Unicode
+            if self._stopping.is_set():  # `stop` killed the process
                 return
             if len(texts) == 1:
                 log.debug("a SQL text cannot be read in the background: %s", error)

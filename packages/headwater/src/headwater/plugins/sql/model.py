@@ -82,7 +82,14 @@ def new_statement(kind: str, table: exp.Table, session: Session) -> Statement:
 
 
 def target_of(node: exp.Expr) -> tuple[exp.Table, list[str]]:
-    """Return the table that is written, and the columns that are listed with it."""
+    """Return the table that a statement writes, and the columns that are listed with it, if any.
+
+    `node` is the place of the table in INSERT, CREATE, COPY, UPDATE, DELETE or MERGE. In CREATE
+    TABLE, the list contains the defined columns, and an empty name for each table constraint.
+
+    Raises:
+        UnreadError: it is not a table, but a directory or a function.
+    """
     if isinstance(node, exp.Schema) and isinstance(node.this, exp.Table):
         return node.this, [column.name for column in node.expressions]
     if isinstance(node, exp.Table):
@@ -114,6 +121,7 @@ def read_query(
     """Read a query, and record the tables and files that it reads, except the one it changes."""
 
     def relation(found: exp.Table) -> Relation:
+        """Record a table or file in FROM, and return its columns; catalogs are not recorded."""
         if is_file(found):
             statement.files.append(found.name)
             statement.has_unknown_columns = statement.has_unknown_uses = True

@@ -31,7 +31,7 @@ def missing() -> tuple[str, str] | None:
 
 
 def dialect_of(reported: str | None, namespace: str) -> str | None:
-    """Return sqlglot's name of a dialect: the reported one, or that of a dataset's namespace."""
+    """Return sqlglot's name of the reported dialect, or else of a namespace; None if unknown."""
     from headwater.plugins.sql import dialects
 
     return dialects.dialect_of(reported, namespace)
