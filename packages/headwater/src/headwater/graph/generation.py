@@ -230,7 +230,7 @@ class EffectiveGenerations:
         if not generation.is_complete:
             self._newer.append(generation)
         elif writes or self._base is None or not self._base.edges.writes:
-            for superseded in (self._base, *self._newer):
+            for superseded in self.latest:
                 self._release(superseded)
             self._base, self._newer = generation, []
         else:  # it found nothing to do
@@ -283,9 +283,7 @@ class EffectiveGenerations:
         if self._count[generation] == 1:
             self.entered.append(generation)
 
-    def _release(self, generation: Generation | None) -> None:
-        if generation is None:
-            return
+    def _release(self, generation: Generation) -> None:
         self._count[generation] -= 1
         if not self._count[generation]:
             del self._count[generation]

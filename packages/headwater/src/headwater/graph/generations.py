@@ -77,7 +77,6 @@ class Generations(RunValues):
         self._clear()
 
     def _clear(self) -> None:
-        """Clear all results, so that they are computed again from the present state."""
         self.clear_runs()
         self._revision = self.state.revision
         self._shape = self.state.shape
@@ -372,14 +371,12 @@ class Generations(RunValues):
 
     def _history(self, ref: JobRef) -> History:
         """Return the generations of a task."""
-        history = self._histories.get(ref)
-        if history is None:
+        if ref not in self._histories:
             found = self._declared(ref) or [
                 self._generation(ref, key, runs) for key, runs in self._members(ref).items()
             ]
-            found.sort(key=lambda g: g.order)
-            history = self._histories[ref] = History(found)
-        return history
+            self._histories[ref] = History(sorted(found, key=lambda g: g.order))
+        return self._histories[ref]
 
     def _declared(self, ref: JobRef) -> list[Generation]:
         """Return the generation of a derivation, or of a job with declared edges and no runs."""

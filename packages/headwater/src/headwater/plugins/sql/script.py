@@ -97,7 +97,8 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
         target = target if len(parts) == 1 else None
         read, is_complete, skipped = _read_all(parts, target, session)
     except (SqlglotError, UnreadError, RecursionError) as error:
-        return Unread(reason_of(error).partition(" but got ")[0])  # without a part of the text
+        # sqlglot's message: without the part of the text that it got instead
+        return Unread(reason_of(error).partition(" but got ")[0])
     written: dict[Table, list[Statement]] = {}
     passed, read_first = set[Table](), set[Table]()
     for statement in read:
@@ -314,7 +315,9 @@ def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
 def _set(sql: str, session: Session) -> tuple[dict[str, SessionTable], list[Statement]]:
     """Return the sources of the variables that DECLARE or SET defines, and the queries in it.
 
-    The sources are by lower-case name. There are none for a statement of another form.
+    The sources are by lower-case name, as `Session.spell` writes names. A variable with a constant
+    value has an entry without sources, which replaces those of its former value. A statement of
+    another form defines none.
     """
     found: dict[str, SessionTable] = {}
     read: list[Statement] = []
