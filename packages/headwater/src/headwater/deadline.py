@@ -15,7 +15,17 @@ from typing import TypeVar
 
 from headwater.errors import BusyError, DeadlineError
 
-__all__ = ["acquired", "check", "give_up_if", "left", "popped", "start", "watched", "within"]
+__all__ = [
+    "acquired",
+    "check",
+    "give_up_if",
+    "left",
+    "popped",
+    "resumable",
+    "start",
+    "watched",
+    "within",
+]
 
 Item = TypeVar("Item")
 
@@ -52,6 +62,18 @@ def check() -> None:
             f"the query takes longer than {end[1]:g} s: request fewer steps (depth), one node"
             " instead of all, or a later time, or raise HEADWATER_LONGEST_QUERY"
         )
+
+
+@contextmanager
+def resumable(what: str) -> Iterator[None]:
+    """Raise BusyError instead of DeadlineError, as the next query continues the computation."""
+    try:
+        yield
+    except DeadlineError:
+        raise BusyError(
+            f"{what} is not complete within the time limit of a query: repeat the query, which"
+            " continues, or request the present or the history of one node instead"
+        ) from None
 
 
 def watched(items: Iterable[Item]) -> Iterator[Item]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
+from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
@@ -12,15 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater import deadline
-from headwater.errors import ConfigError, DeadlineError
+from headwater.errors import BusyError, ConfigError, DeadlineError
+from headwater.events import parse_time, to_micros
 from headwater.lineage.queries import edges_answer, tree_answer
 from headwater.log import EventLog
 from headwater.plugins.changes.queries import diff_answer
 from headwater.plugins.export.queries import export
-from headwater.projection import State, project
+from headwater.projection import State, past, project
+from headwater.projection._apply import apply
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
-from headwater.query.registry import moment_of
+from headwater.query.registry import ask, find_query, moment_of
 
 pytestmark = pytest.mark.each_database
 
@@ -202,18 +206,93 @@ def test_past_tree_shows_past_run_states(live: Live, build: Any) -> None:
     assert state_at(f"{DAY}09:30:00Z") == "COMPLETED"
 
 
-def test_slow_past_state_continues_with_the_next_query(live: Live, build: Any) -> None:
-    runs = [build.run("COMPLETE", f"r{n}", "j", f"08:00:{n:02}") for n in range(50)]
-    live.ingest(Batch([build.entry(run) for run in runs]))
-    moment = Moment(known_at=time.time_ns() // 1_000)
-    looks = iter(range(1_000_000))
+def _asked_with(looks: int, question: Callable[[], Any]) -> Any:
+    """Return an answer, or the error if it looks more often at the time."""
+    ticks = itertools.count()
 
-    def hasty() -> bool:
-        deadline.start(20, lambda: next(looks))
+    def asked() -> Any:
+        deadline.start(looks, lambda: next(ticks))
         try:
-            with live.reading(moment) as state:
-                return len(state.runs) == 50
-        except DeadlineError:
-            return False
+            return question()
+        except (BusyError, DeadlineError) as error:
+            return error
 
-    assert [copy_context().run(hasty) for _ in range(4)][::3] == [False, True]
+    return copy_context().run(asked)
+
+
+def _runs(build: Any, number: int) -> list[Any]:
+    return [
+        build.entry(build.run("COMPLETE", f"r{n}", f"j{n}", f"08:00:{n:02}", writes=(f"db|t{n}",)))
+        for n in range(number)
+    ]
+
+
+@pytest.fixture
+def applied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the hashes of the events applied to past states, in a store that counts as large."""
+    hashes: list[str] = []
+
+    def counted(state: State, event: Any) -> None:
+        hashes.append(event.hash)
+        apply(state, event)
+
+    monkeypatch.setattr(past, "apply", counted)
+    monkeypatch.setattr(past, "_MOST_RUNS", 10)
+    return hashes
+
+
+def test_slow_past_state_continues_with_the_next_query(
+    live: Live, build: Any, applied: list[str]
+) -> None:
+    live.ingest(Batch(_runs(build, 50)))
+    moment = Moment(known_at=time.time_ns() // 1_000)
+
+    def number_of_runs() -> int:
+        with live.reading(moment) as state:
+            return len(state.runs)
+
+    answers = [_asked_with(20, number_of_runs) for _ in range(4)]
+    assert isinstance(answers[0], BusyError)
+    assert "is not complete within the time limit of a query: repeat the query" in str(answers[0])
+    assert answers[-1] == 50
+    assert len(applied) == 50
+
+
+def test_repeated_difference_continues_in_a_store_of_any_size(
+    live: Live, build: Any, applied: list[str]
+) -> None:
+    ends = _runs(build, 20)
+    many = [
+        build.entry(build.run("RUNNING", f"r{n}", f"j{n}", f"08:00:{n:02}.{part:03}"))
+        for n in range(20)
+        for part in range(20)
+    ]
+    live.ingest(Batch([*many, *ends]))
+    times = {"from_": f"{DAY}08:00:09.5Z", "to": f"{DAY}08:00:30Z"}
+    answers: list[Any] = []
+    while not answers or isinstance(answers[-1], Exception):
+        answers.append(_asked_with(90, lambda: ask(live, find_query("diff"), times)))
+        assert len(answers) < 20
+    assert {type(error) for error in answers[:-1]} == {BusyError, DeadlineError}
+    assert len(answers[-1]["added"]) == 2 * 10
+    assert len(applied) == 10 * 21 + 20 * 21
+
+
+def test_a_large_store_keeps_two_past_states(live: Live, build: Any, applied: list[str]) -> None:
+    live.ingest(Batch(_runs(build, 30)))
+    moments = [Moment(as_of=to_micros(parse_time(f"{DAY}08:00:{n}Z"))) for n in (14, 19, 24)]
+
+    def ask_all(*asked: Moment) -> int:
+        """Return the number of events that were applied."""
+        before = len(applied)
+        for moment in asked:
+            with live.reading(moment) as state:
+                assert len(state.runs) > 10
+        return len(applied) - before
+
+    first, second, third = moments
+    assert ask_all(first, second) == 15 + 20
+    assert ask_all(first, second, first) == 0
+    assert ask_all(third) == 25
+    assert ask_all(first, third) == 0
+    assert ask_all(second) == 20

@@ -180,8 +180,7 @@ class Live:
         newest = self._seq
         # Building a state of the past does not block the current one.
         with deadline.acquired(self._past_lock):
-            times = [time for time in (moment.as_of, moment.known_at) if time is not None]
-            yield self._at(self._past.at(moment, newest), min(times))
+            yield self._at(self._past.at(moment, newest), moment.earliest)
 
     def _at(self, state: State, now: int) -> State:
         state.now = now
@@ -191,11 +190,10 @@ class Live:
 
     def _require_kept(self, moment: Moment) -> None:
         """Raise ConfigError for a moment before which events were deleted."""
-        pruned, texts = self.log.pruned_until(), (moment.as_of, moment.known_at)
-        early = [time for time in texts if time is not None and time < pruned]
-        if early:
+        pruned = self.log.pruned_until()
+        if moment.earliest < pruned:
             raise ConfigError(
-                f"the state at {shown_time(min(early))} is unknown: events before"
+                f"the state at {shown_time(moment.earliest)} is unknown: events before"
                 f" {shown_time(pruned)} were deleted (HEADWATER_KEEP); use a later time"
             )
 

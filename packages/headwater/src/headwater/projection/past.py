@@ -2,32 +2,37 @@
 
 The log stores two times per event: its own (`as_of`) and that of its arrival (`known_at`). A state
 of the past is projected from the events up to both, or from a snapshot that contains no later
-events. It equals the state of a server that has no other events. The last few states are cached;
-late events are applied to them.
+events. It equals the state of a server that has no other events. The last few states are cached,
+complete or not; late events are applied to them.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from headwater import deadline
 from headwater.errors import EventError
+from headwater.events import shown_time
 from headwater.log import EventLog, read_logged
 from headwater.projection._apply import apply
 from headwater.projection.snapshots.state import gc_paused, restore
 from headwater.projection.state import State
 
-_MOST_STATES, _MOST_RUNS = 4, 50_000
+_LEAST_STATES, _MOST_STATES, _MOST_RUNS = 2, 4, 50_000  # a difference needs two
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """The last event time and the last arrival time to include, in microseconds."""
 
     as_of: int | None = None
     known_at: int | None = None
+
+    @property
+    def earliest(self) -> int:
+        """The earlier of the two times; one of them is set."""
+        return min(time for time in self if time is not None)
 
 
 class Past:
@@ -38,22 +43,20 @@ class Past:
         self._states: OrderedDict[Moment, tuple[State, int]] = OrderedDict()
 
     def at(self, moment: Moment, newest: int) -> State:
-        """Return the state at a moment, of a log whose last `seq` is `newest`."""
-        state, applied = self._states.get(moment) or restore(
-            self._log, moment.as_of, moment.known_at
-        )
+        """Return the state at a moment, of a log whose last `seq` is `newest`. Raises BusyError."""
+        state, applied = self._states.get(moment) or restore(self._log, *moment)
         state.is_past = True
-        until = moment.as_of, moment.known_at
-        missing = self._log.rows(applied, as_of=until[0], known_at=until[1])
+        missing = self._log.rows(applied, as_of=moment.as_of, known_at=moment.known_at)
+        what = f"the state at {shown_time(moment.earliest)}"
         try:
-            with gc_paused():
+            with gc_paused(), deadline.resumable(what):
                 for seq, kind, _, body in missing if applied < newest else ():
                     deadline.check()
                     with suppress(EventError):  # `Live` reports the row
                         apply(state, read_logged(kind, body))
                     applied = seq
             applied = newest
-        finally:  # after a timeout, the next query continues here
+        finally:
             self._states[moment] = state, applied
             self._states.move_to_end(moment)
             self._forget_old()
@@ -61,7 +64,7 @@ class Past:
 
     def _forget_old(self) -> None:
         """Drop old states: each takes as much memory as the current one, so few large ones stay."""
-        while len(self._states) > 1 and (
+        while len(self._states) > _LEAST_STATES and (
             len(self._states) > _MOST_STATES
             or sum(len(state.runs) for state, _ in self._states.values()) > _MOST_RUNS
         ):

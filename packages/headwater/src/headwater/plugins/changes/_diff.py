@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from headwater import deadline
+from headwater.errors import DeadlineError
 from headwater.events.facets import Schema, SourceCode, SourceCodeLocation
 from headwater.graph.current import level_of, whole_graph_of
 from headwater.graph.levels import Level
@@ -19,12 +20,25 @@ from headwater.query.registry import Times, query
 from headwater.runs.models import RunInfo
 from headwater.runs.service import run_info
 
+_ADVICE = (
+    "repeat it, as it continues with the lineage that is computed so far. If it never ends, the"
+    " store is too large for it: request the history of one node instead, or raise"
+    " HEADWATER_LONGEST_QUERY"
+)
 Change = TypeVar("Change", SchemaDifference, CodeDifference)
 
 
 @query("diff", Times.BETWEEN)
 def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
     """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
+    try:
+        return _difference(before, after, level)
+    except DeadlineError as error:
+        limit, _, _ = str(error).partition(":")
+        raise DeadlineError(f"{limit}: {_ADVICE}") from None
+
+
+def _difference(before: State, after: State, level: LevelName) -> DiffAnswer:
     old_edges, new_edges = (_edges(state, level_of(level)) for state in (before, after))
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
