@@ -107,3 +107,17 @@ def test_failed_checks_of_a_failed_run_are_the_same_problem(build: Any) -> None:
 )
 def test_lines_of_an_error_skip_headings_and_frames(error: str | None, lines: list[str]) -> None:
     assert telling_lines(error) == lines
+
+
+def test_problem_of_a_left_out_task_says_so_without_its_error(build: Any) -> None:
+    failed = _day(build, 20, failed="orders", skipped=("daily", "report"))
+    for event in failed:
+        if event["job"]["name"] == "shop.orders":
+            event["run"]["facets"]["errorMessage"] = {"message": _DBT, "programmingLanguage": "SQL"}
+    later = _day(build, 21, skipped=("orders",))
+    state = at(build.state(*_day(build, 19), *failed, *later), "2025-11-21T08:00:00Z")
+    (finding,) = findings_answer(state)["items"]
+    assert "no space left" in finding["message"]
+    (problem,) = problems_answer(state)["items"]
+    assert (problem["severity"], problem["error"]) == ("warning", ["no space left"])
+    assert problem["message"] == "failed; its pipeline ran again without it"
