@@ -1,4 +1,4 @@
-"""What a request may do, by its API key; the access control stores it in the request's scope."""
+"""The permissions of a request by its API key; the access control stores them in its scope."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KEY = "headwater.access"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a request may do besides what its path and method need."""
+    """The permissions of a request beyond those that its path and method need."""
 
     has_key: bool
     """True if it was sent with a valid key."""
@@ -22,12 +22,12 @@ class Access:
 
 
 def set_access(scope: Scope, access: Access) -> None:
-    """Store what a request may do."""
+    """Store the permissions of a request."""
     scope[_KEY] = access
 
 
 def access_of(scope: Scope) -> Access:
-    """Return what a request may do; that of a request without a key if nothing was stored."""
+    """Return the permissions of a request; those without a key if none were stored."""
     found: Access = scope.get(_KEY, _WITHOUT_KEY)
     return found
 
