@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["http_name"]
+__all__ = ["UNCOUNTED", "http_name"]
+
+UNCOUNTED = "uncounted"
+"""Field of a partial answer: the number of its missing items. The next answer has more of them."""
 
 
 def http_name(parameter: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from headwater.errors import ConfigError, MissingQueryError, NotFoundError, ServerError
-from headwater.wire import http_name
+from headwater.wire import UNCOUNTED, http_name
 
 if TYPE_CHECKING:
     import httpx
@@ -50,6 +50,13 @@ def every(source: Source, name: str, params: Params) -> Iterator[Any]:
 
 def _server_source(settings: Settings) -> Source:
     def query_server(name: str, params: Params) -> Any:
+        """Return an answer; repeat the query while it is partial."""
+        while True:
+            answer = query_once(name, params)
+            if not (isinstance(answer, dict) and answer.get(UNCOUNTED)):
+                return answer
+
+    def query_once(name: str, params: Params) -> Any:
         query = {http_name(key): value for key, value in params.items()}
         text = urlencode(query, doseq=True)
         if len(text) > _LONGEST_QUERY:

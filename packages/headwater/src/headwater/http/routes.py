@@ -23,6 +23,7 @@ from headwater import deadline, errors, memory
 from headwater.http.access import access_of
 from headwater.http.state import state_of
 from headwater.projection.live import Live
+from headwater.wire import UNCOUNTED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _MOST_LEVELS = 250  # orjson writes 254
@@ -30,8 +31,6 @@ _CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
 _PART = 256 * 1024
 _PRIVATE = "private, no-cache"
 _TAG = re.compile(r'"[^"]*"')
-_UNCOUNTED = "uncounted"
-"""Field of an answer with the number of items that are not determined yet."""
 _GONE = 499  # nginx's code for a closed connection; no client receives it
 _RETRY_AFTER = 5
 """Seconds after which a client may retry when the store does not respond."""
@@ -275,7 +274,7 @@ def answer(payload: Any, status: int = 200) -> Response:
         ConfigError: the response alone needs more than the limit.
     """
     response = _Answer(_encoded(payload), status_code=status, media_type="application/json")
-    response.is_partial = isinstance(payload, dict) and bool(payload.get(_UNCOUNTED))
+    response.is_partial = isinstance(payload, dict) and bool(payload.get(UNCOUNTED))
     memory.hold(response, len(response.body))
     return response
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from headwater import deadline
+from headwater.console.source import every, open_source
 from headwater.nodes import listed
 from headwater.plugins.search.queries import datasets_answer, jobs_answer
 from headwater.projection import State
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app
+from headwater.settings import Settings
 
 _COUNT, _LEAST = 20, 6
 
@@ -96,6 +100,15 @@ def test_list_without_a_deadline_is_complete(build: Any) -> None:
         return datasets_answer(build.state(*_runs(build)))
 
     assert query()["uncounted"] == 0
+
+
+def test_command_line_repeats_a_query_until_the_list_is_complete(
+    live: Live, build: Any, serving: Callable[[FastAPI], str]
+) -> None:
+    live.ingest(Batch([build.entry(event) for event in _runs(build)]))
+    ask = open_source(Settings(url=serving(make_app(live))), is_local=False)
+    by_time = list(every(ask, "datasets", {"sort": "written"}))
+    assert len({item["name"] for item in by_time}) == len(by_time) == _COUNT
 
 
 def test_partial_list_is_not_cached(live: Live, build: Any) -> None:
