@@ -292,8 +292,23 @@ def test_pipeline_impact_contains_the_datasets_of_the_tree(
     assert not [pair for pair in backward - forward if not any(map(is_inner, pair))]
 
 
+def _run(
+    job: str, kind: str, reads: list[str], writes: list[str], parent: str | None = None
+) -> dict[str, Any]:
+    """Return a run that starts and completes at midnight."""
+    times = {"start": 0, "hours": 0, "end": "COMPLETE"}
+    return {"job": job, "parent": parent, "kind": kind, "reads": reads, "writes": writes, **times}
+
+
+_CREATED_BEFORE_PARTITIONS = [
+    _run("p", "CREATE", [], ["db|a", "db|b"], "d0"),
+    _run("p", "parts by source", ["db|a"], ["db|a", "db|c"], "d0"),
+]
+
+
 @settings(max_examples=60)
 @given(runs=RUNS)
+@example(runs=_CREATED_BEFORE_PARTITIONS)
 def test_tree_columns_edges_and_why_agree_on_evidence(
     runs: list[dict[str, Any]], build: Any
 ) -> None:
@@ -321,12 +336,6 @@ def _check_grades(state: State, child: Any, name: str) -> None:
         if source["type"] == "dataset" and source["id"] != name:
             grades = {job["grade"] for job in why_answer(state, source["id"], name)["jobs"]}
             assert source["grade"] != "possible" or grades & {"possible", "stale"}
-
-
-def _run(job: str, kind: str, reads: list[str], writes: list[str]) -> dict[str, Any]:
-    """Return a run that starts and completes at midnight."""
-    times = {"start": 0, "hours": 0, "end": "COMPLETE"}
-    return {"job": job, "parent": None, "kind": kind, "reads": reads, "writes": writes, **times}
 
 
 _RENAMED_IN_TEXT = [

@@ -197,7 +197,10 @@ def without_empty_writes(
     found = dict(selected) if isinstance(selected, Mapping) else {g: g.edges for g in selected}
     for generation in [g for g in found if g.only_created]:
         used = {flow.dataset for _, flow in generations.present.flows_from(generation)}
-        lacking = {n for n in generation.only_created if generation not in generations.writing(n)}
+        own = generation.original
+        lacking = {
+            n for n in own.only_created if own not in {g.original for g in generations.writing(n)}
+        }
         edges = found[generation]
         if empty := edges.writes & lacking - used:
             found[generation] = edges.within(Edges(edges.reads, edges.writes - empty))
