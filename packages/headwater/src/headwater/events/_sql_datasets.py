@@ -17,7 +17,7 @@ from headwater.sql.changes import FROM_SQL, changes_in, table_change
 from headwater.sql.facet import change_of, plan_text_of, text_of
 from headwater.sql.not_tables import NotTables, last, not_tables, renamed_sources
 from headwater.sql.omitted import omitted_tables
-from headwater.sql.text import SqlText, dialect_of
+from headwater.sql.text import SqlText, dialect_of, input_of_table
 
 ONLY_IN_TEXT = "headwater_sql"
 """Facet that marks an input as named only by the SQL text."""
@@ -110,7 +110,8 @@ def _with_tables_of(
     if isinstance(script, str):
         return inputs
     tables = {table for _, written in script.written for table in written.sources}
-    read, listed = set(map(sql.tables().name, tables)), {item.name for item in inputs}
+    read = set(map(sql.tables().name, tables))
+    listed = {name for name in read if input_of_table(sql.namespace, name, inputs, outputs)}
     added = [Dataset(sql.namespace, name, io_facets=_MARK) for name in sorted(read - listed)]
     named = {item.name for item in inputs if is_dbt and "dbt_model" not in item.facets}
     renamed = renamed_sources(named, read, read - listed - {item.name for item in outputs})

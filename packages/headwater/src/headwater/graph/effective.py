@@ -88,7 +88,7 @@ class EffectiveGraph(LazyGraph):
 
 
 class PipelineGraph:
-    """A graph between pipelines, without the datasets that a single job both writes and reads.
+    """A graph between pipelines, without datasets that only one job writes and reads.
 
     Such a dataset stays downstream of its job if no task derived another one from it: a table that
     a MERGE both reads and writes is the result of the job. The root keeps its outgoing edges.
@@ -122,7 +122,8 @@ class PipelineGraph:
 
     def _is_inner(self, name: DatasetName) -> bool:
         writers = self._graph.writers_of(name)
-        return len(writers) == 1 and writers == self._graph.readers_of(name)
+        is_of_one = len(writers) == 1 and writers == self._graph.readers_of(name)
+        return is_of_one and not self.linked(Node.of_dataset(name), "up")
 
 
 Graph = LevelGraph | EffectiveGraph | PipelineGraph

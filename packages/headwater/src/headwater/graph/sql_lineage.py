@@ -32,7 +32,7 @@ from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import records_of
 from headwater.sql.facet import misread_text_of, plan_text_of, text_of
 from headwater.sql.names import parts_of
-from headwater.sql.text import SqlText
+from headwater.sql.text import SqlText, input_of_table
 
 if TYPE_CHECKING:
     from headwater.sql.reader import Origin, Origins, Script, Table
@@ -211,8 +211,9 @@ class TextNames:
     def dataset(self, table: Table) -> DatasetName:
         """Return the dataset of a table."""
         if (found := self._datasets.get(table)) is None:
-            found = self._primary(DatasetName(self._namespace, self._tables.name(table)))
-            self._datasets[table] = found
+            found = DatasetName(self._namespace, self._tables.name(table))
+            reported = input_of_table(*found, self._run.inputs, self._run.outputs)
+            self._datasets[table] = found = self._primary(DatasetName(*(reported or found)))
         return found
 
     def field(self, table: Table, name: str) -> str:

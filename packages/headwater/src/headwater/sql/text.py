@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from headwater.sql.names import TableNames, parts_of
 from headwater.sql.reader import (
@@ -16,6 +16,17 @@ from headwater.sql.reader import (
     Unread,
     reader,
 )
+
+
+class _Named(Protocol):
+    """A dataset by name."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
 
 _MISSING = "is not installed", "pip install 'headwater[sql]'"
 
@@ -40,6 +51,21 @@ def scalar_tables(text: str, dialect: str) -> tuple[frozenset[TableParts], froze
     """Return the tables of a text in scalar subqueries, and all others; both may be empty."""
     found = reader()
     return found.scalar_tables(text, dialect) if found else (frozenset(), frozenset())
+
+
+def input_of_table(
+    namespace: str, name: str, inputs: Iterable[_Named], outputs: Iterable[_Named]
+) -> tuple[str, str] | None:
+    """Return the reported input that a table of a text in a namespace stands for, if any.
+
+    It is the input of that name in the text's namespace. If nothing reported there has the name, it
+    is the only input of that name, as of an engine that reads tables of another system.
+    """
+    places = {item.namespace for item in inputs if item.name == name}
+    if namespace in places:
+        return namespace, name
+    is_target = any((item.namespace, item.name) == (namespace, name) for item in outputs)
+    return (places.pop(), name) if len(places) == 1 and not is_target else None
 
 
 class SqlText(NamedTuple):
