@@ -53,7 +53,7 @@ from headwater.graph.run_values import RunValues
 from headwater.graph.slices import TaskRun, of_partitions_read, split
 from headwater.graph.sql_changes import stated_changes, stated_changes_of
 from headwater.graph.task_edges import Part, task_edges
-from headwater.graph.times import NOW, ByVersion, Reading, Times, span_of
+from headwater.graph.times import NOW, Reading, Times, span_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import descendants_of, parent_of, records_of
@@ -357,17 +357,13 @@ class Generations(RunValues):
             began = self.times.of_writes(reader, name).start
             return Reading(began, began)
         versions = () if reader.is_view else self.times.versions_read(reader, name)
-        writers = [
-            generation
-            for ref in (self.writers(name) if versions else ())
-            for version in versions
-            for generation in self._by_version(ref, name).get(version, ())
-        ]
-        return self.times.reading(reader, name, writers)
-
-    def _by_version(self, ref: JobRef, name: DatasetName) -> ByVersion:
         by_version = partial(self.times.by_version, name=name)
-        return self.derived_of_writes(ref, name, "by version", by_version)
+        by_task = [
+            self.derived_of_writes(ref, name, "by version", by_version)
+            for ref in (self.writers(name) if versions else ())
+        ]
+        writers = [g for found in by_task for version in versions for g in found.get(version, ())]
+        return self.times.reading(reader, name, writers)
 
     def _history(self, ref: JobRef) -> History:
         """Return the generations of a task."""
