@@ -25,8 +25,8 @@ _QUESTIONS = (
     "/api/v2/path?from=d0&to=d9",
     "/api/v2/search?text=nothing",
     "/api/v1/lineage?nodeId=dataset:db:d0",
-    "/api/v2/edges?asOf=2025-11-21T10:00:00Z",
 )
+_OF_THE_PAST = "/api/v2/edges?asOf=2025-11-21T10:00:00Z"
 
 
 @pytest.fixture
@@ -73,16 +73,24 @@ def test_maximum_depth_is_accepted(path: str, client: TestClient) -> None:
     assert client.get(f"/api/v2/{path}?depth=100&{_NODE}{way}").status_code == 200
 
 
-@pytest.mark.parametrize("path", _QUESTIONS)
-def test_slow_query_is_a_400_and_releases_its_lock(
-    path: str, client: TestClient, chain: Live
+@pytest.mark.parametrize(
+    ("path", "status", "advice"),
+    [
+        *((path, 400, "HEADWATER_LONGEST_QUERY") for path in _QUESTIONS),
+        (_OF_THE_PAST, 503, "repeat the query, which continues"),
+    ],
+)
+def test_slow_query_is_refused_with_advice_and_releases_its_lock(
+    path: str, status: int, advice: str, client: TestClient, chain: Live
 ) -> None:
     assert client.get(path).status_code in (200, 404)
     with TestClient(
         make_app(chain, ServerOptions(longest_query=0)), raise_server_exceptions=False
     ) as hasty:
         answer = hasty.get(path.replace("10:00", "09:59"))
-    assert (answer.status_code, "HEADWATER_LONGEST_QUERY" in answer.text) == (400, True)
+    assert answer.status_code == status
+    assert advice in answer.text
+    assert ("Retry-After" in answer.headers) is (status == 503)
     assert client.get(path).status_code in (200, 404)
 
 
