@@ -273,3 +273,29 @@ def test_write_that_spark_may_have_overwritten_is_possible(
     }
     assert written["load"] == grade
     assert written[job] == (grade if job == "load" else "reported")
+
+
+@pytest.mark.parametrize("kind", ["renamed", "derived"])
+def test_why_of_columns_knows_edges_without_a_run(kind: str, build: Any) -> None:
+    field = {"namespace": _NS, "name": "d.s.out", "field": "x"}
+    facets: dict[str, dict[str, Any]] = {
+        "renamed": {
+            "lifecycleStateChange": {
+                "lifecycleStateChange": "RENAME",
+                "previousIdentifier": {"namespace": _NS, "name": "d.s.out"},
+            }
+        },
+        "derived": {"columnLineage": {"fields": {"x": {"inputFields": [field]}}}},
+    }
+    event = {
+        "eventTime": "2025-11-21T10:00:00Z",
+        "producer": "https://acme.example/catalog",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
+        "dataset": build.dataset(f"{_NS}|d.s.later", **facets[kind]),
+    }
+    state = build.state(_load(build, "1", "08:00:00", "a"), event)
+    (job,) = why_answer(state, "out", "later", "x", "x")["jobs"]
+    assert job["job"] is None
+    assert [item["kind"] for item in job["statedBy"]] == ["declared"]
+    with pytest.raises(NotFoundError, match="no edge between"):
+        why_answer(state, "out", "later", "z", "x")

@@ -9,9 +9,10 @@ from urllib.parse import quote
 from headwater import deadline
 from headwater.errors import ConfigError, NotFoundError
 from headwater.events import JobRef, shown_time
-from headwater.graph.column_graph import ColumnEdge, edges_of_run
+from headwater.graph.column_graph import Column, ColumnEdge, ColumnGraph, edges_of_run
 from headwater.graph.current import generations_of
 from headwater.graph.edges import without_empty_writes
+from headwater.graph.folders import renames
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.lifecycle import former_names
@@ -40,7 +41,7 @@ from headwater.query.registry import Times, query
 from headwater.runs.summary import run_line
 
 _Fields = tuple[str | None, str | None]
-Column = Annotated[str | None, "A column of the dataset; needs one of the other dataset, too."]
+_Field = Annotated[str | None, "A column of the dataset; needs one of the other dataset, too."]
 
 
 class _Edge(NamedTuple):
@@ -64,8 +65,8 @@ def why_answer(
     state: State,
     from_: Name,
     to: Name,
-    from_field: Column = None,
-    to_field: Column = None,
+    from_field: _Field = None,
+    to_field: _Field = None,
     limit: Limit = 5,
 ) -> models.WhyAnswer:
     """Return the evidence of the edges between two neighbours, with the runs that state them.
@@ -125,7 +126,7 @@ def _why(
     stated = [
         generation
         for generation in deadline.watched(history)
-        if edge.is_in(edges_of[generation]) and _is_stated(state, generation, edge, fields)
+        if edge.is_in(edges_of[generation]) and _is_stated(generations, generation, edge, fields)
     ]
     if not stated:
         return None
@@ -156,8 +157,22 @@ def _why(
     }
 
 
-def _is_stated(state: State, generation: Generation, edge: _Edge, fields: _Fields) -> bool:
-    return fields[0] is None or bool(_stated(state, generation, edge, fields))
+def _is_stated(
+    generations: Generations, generation: Generation, edge: _Edge, fields: _Fields
+) -> bool:
+    source, target = fields
+    if source is None or target is None:
+        return True
+    if generation.runs:
+        return bool(_stated(generations.state, generation, edge, fields))
+    if edge.source is None or edge.target is None:
+        return False
+    # A DatasetEvent or a JobEvent states the edge.
+    former = {name for name, _ in renames(generations.state, edge.target)}
+    graph, own = ColumnGraph.of(generations, [generation]), Column(edge.source, source)
+    inputs = graph.inputs(Column(edge.target, target), indirect=True)
+    is_renamed = edge.source in former and source == target
+    return is_renamed or any(found.source == own for found in inputs)
 
 
 def _stated(
