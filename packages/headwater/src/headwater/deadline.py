@@ -66,7 +66,7 @@ def check() -> None:
 
 @contextmanager
 def resumable(what: str) -> Iterator[None]:
-    """Raise BusyError instead of DeadlineError, as the next query continues the computation."""
+    """Raise BusyError instead of DeadlineError for a computation that the next query continues."""
     try:
         yield
     except DeadlineError:

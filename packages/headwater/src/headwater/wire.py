@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["UNCOUNTED", "http_name"]
 
 UNCOUNTED = "uncounted"
-"""Field of a partial answer: the number of its missing items. The next answer has more of them."""
+"""Field of a partial answer: the number of items that are not determined yet. The next has more."""
 
 
 def http_name(parameter: str) -> str:

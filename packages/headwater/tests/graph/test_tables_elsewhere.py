@@ -1,4 +1,4 @@
-"""Trees and impact agree on tables of other systems in a SQL text, and on renamed tables."""
+"""Trees and impact agree on renamed tables and on SQL tables in other namespaces."""
 
 from __future__ import annotations
 

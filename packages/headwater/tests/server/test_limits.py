@@ -26,7 +26,7 @@ _QUESTIONS = (
     "/api/v2/search?text=nothing",
     "/api/v1/lineage?nodeId=dataset:db:d0",
 )
-_OF_THE_PAST = "/api/v2/edges?asOf=2025-11-21T10:00:00Z"
+_PAST_QUERY = "/api/v2/edges?asOf=2025-11-21T10:00:00Z"
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ def test_maximum_depth_is_accepted(path: str, client: TestClient) -> None:
     ("path", "status", "advice"),
     [
         *((path, 400, "HEADWATER_LONGEST_QUERY") for path in _QUESTIONS),
-        (_OF_THE_PAST, 503, "repeat the query, which continues"),
+        (_PAST_QUERY, 503, "repeat the query, which continues"),
     ],
 )
-def test_slow_query_is_refused_with_advice_and_releases_its_lock(
+def test_slow_query_is_rejected_with_advice_and_releases_its_lock(
     path: str, status: int, advice: str, client: TestClient, chain: Live
 ) -> None:
     assert client.get(path).status_code in (200, 404)

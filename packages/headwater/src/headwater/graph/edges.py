@@ -195,12 +195,11 @@ def without_empty_writes(
     Such a write remains if no generation wrote rows, or if one read the dataset before the rows.
     """
     found = dict(selected) if isinstance(selected, Mapping) else {g: g.edges for g in selected}
+    writing = generations.writing
     for generation in [g for g in found if g.only_created]:
         used = {flow.dataset for _, flow in generations.present.flows_from(generation)}
-        own = generation.original
-        lacking = {
-            n for n in own.only_created if own not in {g.original for g in generations.writing(n)}
-        }
+        whole = generation.original
+        lacking = {n for n in whole.only_created if whole not in {g.original for g in writing(n)}}
         edges = found[generation]
         if empty := edges.writes & lacking - used:
             found[generation] = edges.within(Edges(edges.reads, edges.writes - empty))

@@ -122,8 +122,8 @@ class PipelineGraph:
 
     def _is_inner(self, name: DatasetName) -> bool:
         writers = self._graph.writers_of(name)
-        is_of_one = len(writers) == 1 and writers == self._graph.readers_of(name)
-        return is_of_one and not self.linked(Node.of_dataset(name), "up")
+        has_one_user = len(writers) == 1 and writers == self._graph.readers_of(name)
+        return has_one_user and not self.linked(Node.of_dataset(name), "up")
 
 
 Graph = LevelGraph | EffectiveGraph | PipelineGraph

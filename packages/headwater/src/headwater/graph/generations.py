@@ -223,7 +223,7 @@ class Generations(RunValues):
         return self._history(ref).oldest_first
 
     def history_of_writes(self, ref: JobRef, name: DatasetName) -> list[Generation]:
-        """Return those of a task that wrote a dataset, oldest first. Do not change the list."""
+        """Return the generations of a task that wrote a dataset, oldest first. Do not change it."""
         return self._history(ref).by_output.get(name, [])
 
     def derived(self, ref: JobRef, name: str, derive: _Derive[Answer]) -> Answer:

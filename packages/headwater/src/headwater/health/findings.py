@@ -81,7 +81,7 @@ def failed_run(state: State, run: Run) -> Finding:
 
 
 def outcome_text(found: Finding) -> str | None:
-    """Return how a failed run ended, from the beginning of its finding; None for other findings."""
+    """Return "failed" or "was aborted", as the message of a finding begins; None for others."""
     is_failure = found["kind"] == "failed"
     texts = (text for text in (_FAILED, _ABORTED) if found["message"].startswith(text))
     return next(texts, None) if is_failure else None

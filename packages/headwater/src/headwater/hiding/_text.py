@@ -191,7 +191,7 @@ _TOP = r"top\s*\(?\d+\)?"
 _QUANTIFIER = re.compile(rf"\b(?:(?:distinct|all)\b(?:\s*{_TOP})?|{_TOP})", _I)
 """The words before the first column; MySQL allows others before them, such as SQL_NO_CACHE."""
 _MOST_LEVELS = 8
-"""Levels of brackets that are replaced; the remaining brackets count as operators."""
+"""Maximum nesting of brackets that is replaced; deeper brackets count as operators."""
 _ITEM = re.compile(r"[\w.$@#\[\]{}:*%-]++(?:\s+[\w$]++)?", _I)
 _OPERATOR = re.compile(r"[=<>+*/|()?]|::|\s-\s|\b(?:as|case|over|is|null|in|like|between)\b|^$", _I)
 _EVIDENCE = re.compile(r"[*=<>|'\"`{}\[\]]|\w\(|\w\.\w|::|\w_\w|\bas\b|\bdistinct\b|\btop\s+\d", _I)
@@ -214,7 +214,7 @@ def _selects(text: str, select: re.Match[str], source: re.Match[str]) -> bool:
 
 
 def _items(columns: str) -> Iterator[str]:
-    """Yield the items of a list of columns, with `x` for quoted texts and `=` for brackets.
+    """Yield the items of a column list; replace quoted text by `x` and brackets by `=`.
 
     `=` makes `_is_column` accept an item with brackets, such as a call of a function.
     """

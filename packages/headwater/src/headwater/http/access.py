@@ -1,4 +1,4 @@
-"""The permissions of a request by its API key; the access control stores them in its scope."""
+"""Permissions that the API key of a request grants, stored in the ASGI scope."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KEY = "headwater.access"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The permissions of a request beyond those that its path and method need."""
+    """Permissions of a request that endpoints check themselves."""
 
     has_key: bool
     """True if it was sent with a valid key."""

@@ -33,8 +33,8 @@ def add(
     scope: Annotated[
         str,
         typer.Option(
-            help="Comma-separated: read (query), sql (see SQL and code in responses), write (post"
-            " events, states of findings and recalls), admin (everything)."
+            help="Comma-separated: read (run queries), sql (receive SQL and code in responses),"
+            " write (send events and recalls, change the state of findings), admin (everything)."
         ),
     ],
 ) -> None:

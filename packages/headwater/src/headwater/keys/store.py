@@ -22,7 +22,7 @@ from headwater.log import schema
 from headwater.log.store import EventLog
 
 SCOPES = ("read", "write", "admin", "sql")
-"""The scopes of a key: query, send events, everything, and see SQL and code in responses."""
+"""The scopes of a key: run queries, send events, do everything, and receive SQL and code."""
 
 _NAME = re.compile(r"[\w.@-]{1,64}")
 

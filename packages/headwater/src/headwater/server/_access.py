@@ -58,7 +58,7 @@ class Guard:
     async def _rejection(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the response to a request without permission, or None.
 
-        If the request has a valid key, what the key allows is stored in the scope.
+        Store the permissions of a valid key in the ASGI scope.
         """
         method, path = scope["method"], scope["path"]
         origin = headers.get("origin")

@@ -56,10 +56,10 @@ def scalar_tables(text: str, dialect: str) -> tuple[frozenset[TableParts], froze
 def input_of_table(
     namespace: str, name: str, inputs: Iterable[_Named], outputs: Iterable[_Named]
 ) -> tuple[str, str] | None:
-    """Return the reported input that a table of a text in a namespace stands for, if any.
+    """Return the name of the reported input that a table in a SQL text refers to; None without one.
 
-    It is the input of that name in the text's namespace. If nothing reported there has the name, it
-    is the only input of that name, as of an engine that reads tables of another system.
+    It is the input of that name in the text's namespace. If no input or output there has the name,
+    it is the only input with that name in another namespace, as in federated queries.
     """
     places = {item.namespace for item in inputs if item.name == name}
     if namespace in places:

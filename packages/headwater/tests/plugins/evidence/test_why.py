@@ -276,7 +276,7 @@ def test_write_that_spark_may_have_overwritten_is_possible(
 
 
 @pytest.mark.parametrize("kind", ["renamed", "derived"])
-def test_why_of_columns_knows_edges_without_a_run(kind: str, build: Any) -> None:
+def test_why_of_columns_finds_edges_without_a_run(kind: str, build: Any) -> None:
     field = {"namespace": _NS, "name": "d.s.out", "field": "x"}
     facets: dict[str, dict[str, Any]] = {
         "renamed": {

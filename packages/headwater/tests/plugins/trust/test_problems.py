@@ -109,7 +109,7 @@ def test_lines_of_an_error_skip_headings_and_frames(error: str | None, lines: li
     assert telling_lines(error) == lines
 
 
-def test_problem_of_a_left_out_task_says_so_without_its_error(build: Any) -> None:
+def test_message_of_a_left_out_task_omits_its_error(build: Any) -> None:
     failed = _day(build, 20, failed="orders", skipped=("daily", "report"))
     for event in failed:
         if event["job"]["name"] == "shop.orders":

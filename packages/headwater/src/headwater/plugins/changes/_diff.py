@@ -21,9 +21,8 @@ from headwater.runs.models import RunInfo
 from headwater.runs.service import run_info
 
 _ADVICE = (
-    "repeat it, as it continues with the lineage that is computed so far. If it never ends, the"
-    " store is too large for it: request the history of one node instead, or raise"
-    " HEADWATER_LONGEST_QUERY"
+    "repeat the query to continue from the lineage computed so far. If it still does not finish,"
+    " request the history of one node instead, or raise HEADWATER_LONGEST_QUERY"
 )
 Change = TypeVar("Change", SchemaDifference, CodeDifference)
 

@@ -169,10 +169,10 @@ def _is_stated(
         return False
     # A DatasetEvent or a JobEvent states the edge.
     former = {name for name, _ in renames(generations.state, edge.target)}
-    graph, own = ColumnGraph.of(generations, [generation]), Column(edge.source, source)
+    graph = ColumnGraph.of(generations, [generation])
     inputs = graph.inputs(Column(edge.target, target), indirect=True)
     is_renamed = edge.source in former and source == target
-    return is_renamed or any(found.source == own for found in inputs)
+    return is_renamed or Column(edge.source, source) in {found.source for found in inputs}
 
 
 def _stated(

@@ -92,9 +92,10 @@ class _Export:
             yield job_event(ref, pipeline.declared, inputs, outputs, *about)
 
     def _add(self, row: _Row) -> None:
-        """Add the edge of a row: to its pipeline, or without one to the downstream dataset.
+        """Add the edge of a row to its pipeline, or to the downstream dataset if it has none.
 
-        Only rows without a pipeline have columns. Their names are what follows the entity's name.
+        Only rows without a pipeline have columns. A column name is the part after the name of its
+        entity.
         """
         upstream, downstream = self._entity(row, "from"), self._entity(row, "to")
         if pipeline := row.get("pipelineName"):

@@ -176,7 +176,7 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
 def _in_folders(
     readers: set[tuple[JobRef, DatasetName]], views: set[tuple[DatasetName, DatasetName]]
 ) -> list[DropReason | None]:
-    """Return reasons for users of a folder, each with the name of what it uses."""
+    """Return reasons for jobs and views that use a folder, naming the folder or part used."""
     return [
         _reason(
             "unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
@@ -237,7 +237,7 @@ def _incomplete(generations: Generations, root: Node) -> list[str]:
     state = generations.state
 
     def is_incomplete(ref: JobRef) -> bool:
-        """Return True if the newest run is open, or ended without success and column lineage."""
+        """Return True if the newest run is open, or failed and may lack column lineage."""
         run = newest_run(state, ref)
         if run is None:  # only a declaration
             return False

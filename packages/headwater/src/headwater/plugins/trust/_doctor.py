@@ -124,10 +124,10 @@ def _clocks_ahead(state: State) -> Iterator[Finding]:
 
 
 def _silent_producers(state: State) -> Iterator[Finding]:
-    """Find producers whose silence is longer than three times their longest pause so far.
+    """Find producers that have been silent for more than three times their longest earlier pause.
 
-    Silence counts until LOST_AFTER ago, when open runs become stale, or until the newest event of
-    any producer: if all are silent, the server was off or the log was imported.
+    Silence is measured up to the earlier of two times: LOST_AFTER ago, or the newest event of any
+    producer. If all are silent, the server was off or the log was imported.
     """
     times_by_producer = _times_by_producer(state)
     newest = max((times[-1] for times in times_by_producer.values()), default=0)

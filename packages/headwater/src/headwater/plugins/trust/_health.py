@@ -191,7 +191,7 @@ def _is_left_out(state: State, run: Run) -> bool:
 def _left_out_warning(state: State, run: Run) -> Finding:
     """Return the warning about a failed task that was not part of a later run of its pipeline.
 
-    Its kind stays `failed`; `without_error` recognises the warning by its message.
+    Its kind stays `failed`; `without_error` recognizes the warning by its message.
     """
     warning = failed_run(state, run)
     warning["severity"] = "warning"
@@ -203,9 +203,9 @@ def _left_out_warning(state: State, run: Run) -> Finding:
 
 
 def without_error(found: Finding, shown: Finding) -> str:
-    """Return the message of a finding about the cause of another one, without a run's error.
+    """Return the message of a cause without the run's error text.
 
-    If the other one is the warning about a failed task that its pipeline left out, it says so.
+    Keep the note that the pipeline ran again without the task, if `shown` has it.
     """
     ended = outcome_text(found)
     if ended is None:

@@ -122,7 +122,7 @@ def _is_muted(violation: Violation, muted: Container[tuple[str, str]]) -> bool:
 
 
 def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
-    """Yield the violations of the rules that a policy has; a rule without problems yields none."""
+    """Yield the violations of the rules of a policy."""
     state, generations = known.state, origin(known, root)
     if policy.sources is not None:
         yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))

@@ -11,7 +11,7 @@ from headwater.health.models import Finding, Measure, NodeHealth, Severity
 from headwater.query.models import Answer, Json, Link, Name, NodeRef, ValueCount
 
 SPOOL = "spool"
-"""The kind of doctor's findings about bytes of the spool that are still to be read."""
+"""Kind of the `doctor` findings about spool data that is not ingested yet."""
 
 FindingState = Literal["open", "acknowledged", "muted"]
 
