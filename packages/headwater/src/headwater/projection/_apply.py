@@ -38,9 +38,9 @@ from headwater.projection._statements import (
     add_lifecycle,
     add_schemas,
     add_table_change,
-    drop_outputs_if_skipped,
     packed_lineage,
     renamed_sources,
+    update_skipped,
 )
 from headwater.projection.facet_books import Stamp
 from headwater.projection.state import Declared, Run, RunKey, State
@@ -123,7 +123,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     # Outputs first: a register keeps the first of two values with equal stamps, and the facets of
     # a table as an output are more accurate than those of the same table as an input.
     for item in event.outputs:
-        add_writer(state, update_use(state, run.outputs, item, item.facets, stamp), run)
+        add_writer(state, update_use(state, run.reported_outputs, item, item.facets, stamp), run)
     for item in event.inputs:
         dataset_facets = select(item.facets, INPUT_FACETS)
         update_use(state, run.inputs, item, dataset_facets, stamp).readers.add(run.key)
@@ -136,7 +136,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     add_table_change(state, event, run.key, stamp)
     below = run.children if "airflowState" in event.run_facets else None
     for key in (run.key, *(below or ())):
-        drop_outputs_if_skipped(state, state.runs[key])
+        update_skipped(state, state.runs[key])
 
 
 def _set_times(run: Run, type_: EventType, stamp: Stamp) -> None:
@@ -204,7 +204,7 @@ def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) 
     parent, child_job = job_record(state, run.key.job), job_record(state, child.job)
     named = (child_job.hints or ()) if is_hint else child_job.parents
     if parent.ref not in named or child_job.ref not in (parent.children or ()):
-        state.moved.add(child_job.ref, state.revision + 1)  # its level may depend on neighbours
+        state.moved.add(child_job.ref, state.revision + 1)  # its level may depend on neighbors
         parent.children = parent.children or set()
         parent.children.add(child_job.ref)
         if is_hint:

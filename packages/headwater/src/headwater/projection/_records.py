@@ -38,10 +38,11 @@ def update_use(
 
 
 def add_writer(state: State, record: DatasetRecord, run: Run) -> None:
-    """Record that a run wrote a dataset."""
+    """Record that a run wrote a dataset, unless Airflow skipped it."""
     if not record.writers:
         state.placed.add(record.name, state.revision + 1)
-    record.writers.add(run.key)
+    if not run.is_skipped:
+        record.writers.add(run.key)
 
 
 def _add_version(use: Use, version: Version) -> None:

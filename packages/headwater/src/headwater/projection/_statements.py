@@ -25,28 +25,47 @@ from headwater.events.facets import (
     replaces_rows,
 )
 from headwater.identity import canonical_name, symlinks_of
-from headwater.projection._records import job_record, record_change, update_dataset, update_job
+from headwater.projection._records import (
+    add_writer,
+    job_record,
+    record_change,
+    update_dataset,
+    update_job,
+)
 from headwater.projection.facet_books import Stamp, pack
 from headwater.projection.state import LifecycleChange, Run, RunKey, State, StatedChange
 from headwater.sql.facet import change_of
 
 
-def drop_outputs_if_skipped(state: State, run: Run) -> None:
-    """Remove the outputs of a skipped task of Airflow, which reports it as completed."""
-    parent = state.runs.get(run.parent[1]) if run.parent and run.outputs else None
-    if parent is None or run.end is None or run.end[1] is not EventType.COMPLETE:
+def update_skipped(state: State, run: Run) -> None:
+    """Determine again if Airflow skipped a task, after an event of the task or of its DAG run.
+
+    Only the newest values decide, so the order in which the events arrive does not matter.
+    """
+    is_skipped = _is_skipped(state, run)
+    if is_skipped == run.is_skipped:
         return
-    # All elements of a mapped task have one state in the event of the DAG run.
+    run.is_skipped = is_skipped
+    record_change(state, run)
+    for name in run.reported_outputs:
+        state.datasets[name].writers.discard(run.key)
+        add_writer(state, state.datasets[name], run)
+        state.changed_names.add(name, state.revision + 1)
+        state.placed.add(name, state.revision + 1)
+
+
+def _is_skipped(state: State, run: Run) -> bool:
+    """Return True for a completed task that the newest states of its DAG run call skipped.
+
+    All elements of a mapped task have one state there, so an element is never skipped.
+    """
+    parent = state.runs.get(run.parent[1]) if run.parent and run.reported_outputs else None
+    if parent is None or run.end is None or run.end[1] is not EventType.COMPLETE:
+        return False
     is_element = run.facets.parsed(Airflow).map_index not in (None, "-1")
     task = run.key.job.name.removeprefix(f"{parent.key.job.name}.")
     states = parent.facets.get("airflowState").get("tasksState")
-    if not is_element and isinstance(states, dict) and states.get(task) == "skipped":
-        record_change(state, run)
-        for name in run.outputs:
-            state.datasets[name].writers.discard(run.key)
-            state.changed_names.add(name, state.revision + 1)
-            state.placed.add(name, state.revision + 1)
-        run.outputs.clear()
+    return not is_element and isinstance(states, dict) and states.get(task) == "skipped"
 
 
 def add_schemas(state: State, namespace: str, item: Dataset) -> None:

@@ -105,8 +105,14 @@ class Run:
     facets: FacetBook = field(default_factory=FacetBook)
     code: FacetBook = field(default_factory=FacetBook)  # of the job, as this run reported it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
-    outputs: dict[DatasetName, Use] = field(default_factory=dict)
+    reported_outputs: dict[DatasetName, Use] = field(default_factory=dict)
     lineage: set[bytes] | None = None  # packed explicit lineage facets; their entries are merged
+    is_skipped: bool = False  # by Airflow, which reports a skipped task as completed
+
+    @property
+    def outputs(self) -> dict[DatasetName, Use]:
+        """The outputs by their reported names. A skipped task wrote nothing that it reports."""
+        return {} if self.is_skipped else self.reported_outputs
 
     @property
     def has_events(self) -> bool:

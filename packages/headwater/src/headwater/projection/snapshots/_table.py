@@ -78,7 +78,7 @@ def _superfluous(seqs: Sequence[int]) -> list[int]:
 
     A start needs the newest snapshot. A query about the past needs one shortly before its time;
     because most queries are about recent times, "shortly" is relative to the age. Therefore, the
-    snapshot is deleted whose neighbours are closest relative to its distance from the newest. The
+    snapshot is deleted whose neighbors are closest relative to its distance from the newest. The
     distances between the remaining ones double, for a log of any length, and the oldest one stays.
     """
     if len(seqs) <= _MOST_SNAPSHOTS:
