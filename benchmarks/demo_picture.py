@@ -122,8 +122,8 @@ def _screen(screen: pyte.Screen, top: int) -> str:
         line = Text()
         for column in range(COLUMNS):
             cell = screen.buffer[number][column]
-            colour = {"brown": "yellow", "default": ""}.get(cell.fg, cell.fg)
-            line.append(cell.data, f"{'bold' if cell.bold else ''} {colour}".strip())
+            color = {"brown": "yellow", "default": ""}.get(cell.fg, cell.fg)
+            line.append(cell.data, f"{'bold' if cell.bold else ''} {color}".strip())
         line.rstrip()
         console.print(line, soft_wrap=True)
     return console.export_html(inline_styles=True, code_format="{code}", theme=MONOKAI)

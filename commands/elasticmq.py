@@ -14,7 +14,7 @@ from commands.processes import Service
 from lakehouse.settings import Settings
 from spark_jobs.runtime import download, java_home
 
-ORGANISATION, NAME, VERSION = "org.elasticmq", "elasticmq-server_2.13", "1.7.1"
+ORGANIZATION, NAME, VERSION = "org.elasticmq", "elasticmq-server_2.13", "1.7.1"
 START_SECONDS = 60
 
 
@@ -25,7 +25,7 @@ def elasticmq_jars(settings: Settings) -> Path:
         SetupError: Maven Central could not be reached.
     """
     folder = settings.state_dir / "elasticmq"
-    download(settings, {NAME: (ORGANISATION, VERSION)}, folder, is_transitive=True)
+    download(settings, {NAME: (ORGANIZATION, VERSION)}, folder, is_transitive=True)
     return folder
 
 

@@ -164,7 +164,7 @@ def _other_unit(month: Month, element: str) -> Iterator[Problem]:
 
 
 def _other_county(month: Month, element: str) -> Iterator[Problem]:
-    """Yield each county of the city that differs from the others, its neighbours."""
+    """Yield each county of the city that differs from the others, its neighbors."""
     import numpy as np
 
     city = [code for code in CITY_COUNTIES if code in month.counties]

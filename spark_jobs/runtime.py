@@ -117,7 +117,7 @@ def classpath(settings: Settings) -> str:
 
 
 Dependencies = dict[str, tuple[str, str]]
-"""Organisation and version of jars by name."""
+"""Organization and version of jars by name."""
 
 
 def download(
@@ -139,9 +139,9 @@ def _download(
     import pyspark
 
     module = ['<ivy-module version="2.0"><info organisation="local" module="jars"/><dependencies>']
-    for name, (organisation, version) in dependencies.items():
+    for name, (organization, version) in dependencies.items():
         module.append(
-            f'<dependency org="{organisation}" name="{name}" rev="{version}"'
+            f'<dependency org="{organization}" name="{name}" rev="{version}"'
             f' conf="default" transitive="{str(is_transitive).lower()}"/>'
         )
     module.append("</dependencies></ivy-module>")

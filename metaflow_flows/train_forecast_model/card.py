@@ -27,7 +27,7 @@ Row: TypeAlias = "list[str | MetaflowCardComponent]"
 
 ZONES_SHOWN = 6
 ACTUAL, HELD_OUT, AHEAD = "actual", "forecast of a held-out day", "forecast"
-GREY, BLUE, ORANGE = "#8c8c8c", "#1f6fb4", "#d9730d"
+GRAY, BLUE, ORANGE = "#8c8c8c", "#1f6fb4", "#d9730d"
 
 
 def forecast_contents(
@@ -138,7 +138,7 @@ def errors_chart(errors: pd.DataFrame) -> Spec:
                 "axis": {"values": list(range(0, 24, 3)), "format": "02d"},
             },
             "y": {"field": "error", "type": "quantitative", "title": "mean error, rides"},
-            "color": _colors("model", dict(zip(models, (BLUE, GREY), strict=False))),
+            "color": _colors("model", dict(zip(models, (BLUE, GRAY), strict=False))),
         },
         "height": 180,
     }
@@ -146,7 +146,7 @@ def errors_chart(errors: pd.DataFrame) -> Spec:
 
 def zones_chart(lines: pd.DataFrame, zones: Sequence[int]) -> Spec:
     """Return small charts of actual and forecast rides, one per zone, busiest first."""
-    # Times are labelled and drawn as UTC, so that every browser shows New York time.
+    # Times are labeled and drawn as UTC, so that every browser shows New York time.
     rows = lines.assign(
         ds=lines["ds"].dt.strftime("%Y-%m-%dT%H:%MZ"), zone="zone " + lines["zone"].astype(str)
     )
@@ -169,7 +169,7 @@ def zones_chart(lines: pd.DataFrame, zones: Sequence[int]) -> Spec:
                 "title": "rides per hour",
                 "axis": {"minExtent": 24},  # aligns all charts
             },
-            "color": _colors("what", {ACTUAL: GREY, HELD_OUT: BLUE, AHEAD: ORANGE}),
+            "color": _colors("what", {ACTUAL: GRAY, HELD_OUT: BLUE, AHEAD: ORANGE}),
         },
         "resolve": {"scale": {"y": "independent"}},
         "width": 365,

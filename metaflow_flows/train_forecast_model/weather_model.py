@@ -135,7 +135,7 @@ def _calendar(hours: pd.DatetimeIndex) -> Array:
 def _weather(
     training: pd.DataFrame, codes: pd.Index[str], hours: pd.DatetimeIndex, over: pd.DatetimeIndex
 ) -> Array:
-    """Return centred rain, temperature and daily range per county: (counties, hours, 3).
+    """Return centered rain, temperature and daily range per county: (counties, hours, 3).
 
     A missing value is replaced by the previous day's, or else by the element's mean.
     """

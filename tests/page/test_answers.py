@@ -210,7 +210,7 @@ def test_graph_export_is_complete_sharp_and_themed(theme: str, look: Look) -> No
         "compute_actuals",
     ):
         assert text in svg
-    assert ("rgb(14, 15, 18)" in svg) == (theme == "dark")  # the page's own colour
+    assert ("rgb(14, 15, 18)" in svg) == (theme == "dark")  # the page's own color
     size = [
         int(float(length)) for length in re.findall(r'<svg .*?width="(.*?)" height="(.*?)"', svg)[0]
     ]
@@ -220,12 +220,12 @@ def test_graph_export_is_complete_sharp_and_themed(theme: str, look: Look) -> No
         2 * length for length in size
     ]
     url = "data:image/png;base64," + b64encode(picture).decode()
-    colours = page.evaluate(_COLOURS, url)
-    assert colours["corner"] == ([14, 15, 18] if theme == "dark" else [250, 250, 251])
-    assert colours["count"] > 20  # the picture is not empty: text and lines have many colours
+    colors = page.evaluate(_COLORS, url)
+    assert colors["corner"] == ([14, 15, 18] if theme == "dark" else [250, 250, 251])
+    assert colors["count"] > 20  # the picture is not empty: text and lines have many colors
 
 
-_COLOURS = """async url => {
+_COLORS = """async url => {
   const image = new Image(); image.src = url; await image.decode();
   const canvas = new OffscreenCanvas(image.width, image.height);
   const context = canvas.getContext("2d"); context.drawImage(image, 0, 0);

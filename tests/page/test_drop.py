@@ -82,8 +82,8 @@ def test_indirect_dependencies_are_dashed(look: Look, lineage: Lineage) -> None:
 _CONTRASTS = """lines => lines.map(line => {
     const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 })
         .getContext("2d");
-    const light = (colour) => {
-        context.fillStyle = colour;
+    const light = (color) => {
+        context.fillStyle = color;
         context.fillRect(0, 0, 1, 1);
         const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((value) => {
             const share = value / 255;

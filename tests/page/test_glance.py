@@ -91,7 +91,7 @@ def test_search_runs_and_details_show_the_platform(look: Look) -> None:
     expect(details(page).locator("p").first).to_have_text("Airflow task")
 
 
-_COLOURS = """(node) => {
+_COLORS = """(node) => {
     const probe = document.createElement("i");
     document.body.append(probe);
     const [style, bad] = [getComputedStyle(node), getComputedStyle(probe)];
@@ -109,7 +109,7 @@ def test_failed_nodes_have_outlines_and_are_blocks_when_zoomed_out(look: Look) -
         has=page.locator('[data-node$="weather_data.stage"]'),
     )
     expect(stage).to_have_count(1)
-    near = stage.evaluate(_COLOURS)
+    near = stage.evaluate(_COLORS)
     assert near["border"] == near["bad"] != near["fill"]
     expect(page.get_by_role("region", name="Pipeline ingest_weather_data")).to_contain_text(
         "Failed"
@@ -128,7 +128,7 @@ def test_failed_nodes_have_outlines_and_are_blocks_when_zoomed_out(look: Look) -
     for _ in range(6):
         page.get_by_role("button", name="Zoom out").click()
     expect(page.locator("[data-far]")).to_have_count(1)
-    far = stage.evaluate(_COLOURS)
+    far = stage.evaluate(_COLORS)
     assert far["fill"] == far["bad"]
     expect(stage.locator("[data-node] > :first-child")).to_be_hidden()
     label = page.get_by_role("region", name="Pipeline ingest_weather_data").get_by_role(

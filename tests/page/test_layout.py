@@ -70,7 +70,7 @@ def _tops(page: Page, part: str) -> set[int]:
     return {round(box["y"]) for box in boxes if box}
 
 
-def test_six_nodes_are_one_line_and_many_neighbours_collapse(look: Look, lineage: Lineage) -> None:
+def test_six_nodes_are_one_line_and_many_neighbors_collapse(look: Look, lineage: Lineage) -> None:
     chain = [_made(f"step_{nth}", [f"part_{nth}"], [f"part_{nth + 1}"]) for nth in range(2)]
     lineage.take(*chain, *(_made(f"reader_{nth}", ["part_2"], []) for nth in range(30)))
     page = look("/lineage?node=dataset:trial:part_2&up=9&down=0")

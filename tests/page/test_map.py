@@ -128,7 +128,7 @@ _DATES = "dataset:snowflake://org-acct:shop.prod.dim_dates"
 _COLOR = "element => getComputedStyle(element).backgroundColor"
 
 
-def test_many_neighbours_are_chosen_by_owner_or_pipeline(look: Look) -> None:
+def test_many_neighbors_are_chosen_by_owner_or_pipeline(look: Look) -> None:
     page = look(f"/lineage?{urlencode({'node': _DATES})}")
     nodes = page.locator("[data-node]")
     page.get_by_role("button", name=re.compile("Show 87 more nodes downstream")).click()

@@ -193,7 +193,7 @@ def test_jobs_as_lines_are_counted(look: Look) -> None:
     expect(jobs).to_have_count(count)
 
 
-def test_datasets_only_view_shows_direct_neighbours(look: Look, lineage: Lineage) -> None:
+def test_datasets_only_view_shows_direct_neighbors(look: Look, lineage: Lineage) -> None:
     page = look(_at(FORECAST, only="datasets"))
     expect(page.locator("[data-node]")).to_have_count(2)
     expect(page.get_by_test_id("notes")).to_contain_text("1 job shown as edges")

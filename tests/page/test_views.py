@@ -224,7 +224,7 @@ def test_hidden_nodes_are_counted_and_can_be_shown(look: Look) -> None:
 _CONTRAST = """(path) => {
     const { stroke, strokeOpacity } = getComputedStyle(path);
     const { backgroundColor } = getComputedStyle(document.body);
-    const parts = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
+    const parts = (color) => color.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
     const canvas = parts(backgroundColor);
     const line = parts(stroke).map(
         (part, nth) => canvas[nth] + (part - canvas[nth]) * strokeOpacity

@@ -60,7 +60,7 @@ class Pipeline:
     killed_after: int = 0
     """Bytes in the spool when the lineage server was killed."""
     mistyped: str = ""
-    """A taxi run with a misspelt parameter."""
+    """A taxi run with a misspelled parameter."""
     unattended: str = ""
     """A taxi run without months, like a scheduled run."""
     by_hand: dict[str, Any] = field(default_factory=dict)

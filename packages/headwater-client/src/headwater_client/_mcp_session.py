@@ -88,7 +88,7 @@ class McpSession:
             method, key = message.get("method"), json.dumps(message.get("id"))
             if method == "notifications/cancelled":
                 key = json.dumps(params.get("requestId"))
-                self._end_call(key, "ABORT", at, "The client cancelled the call.")
+                self._end_call(key, "ABORT", at, "The client canceled the call.")
             elif "id" in message and method in ("tools/call", "resources/read"):
                 self._start_call(key, method, params, at)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from headwater.events.facets import EXPOSURE, JobType, Sql, Tags
 from headwater.graph.current import generations_of, once_an_event
-from headwater.graph.nodes import Node, facets_of, kind_of, owners_of, platform_of
+from headwater.graph.nodes import Node, facets_of
 from headwater.graph.placeholders import is_job
+from headwater.node_facets import kind_of, owners_of, platform_of
 from headwater.projection import State
 from headwater.query.filters import NO_VALUE, Values
 

@@ -71,7 +71,7 @@ def test_unknown_node_suggests_similar_names_with_exit_code_1(database: str, cal
     assert result.stderr.splitlines()[1] == "Did you mean: db.forecast"
 
 
-def test_node_without_command_prints_last_run_and_neighbourhood(database: str, call: Call) -> None:
+def test_node_without_command_prints_last_run_and_neighborhood(database: str, call: Call) -> None:
     result = call("db.forecast", "--database", database)
     text = re.sub(r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d", "TIME", result.stdout)
     assert text.splitlines() == [

@@ -30,7 +30,7 @@ from headwater.redaction import DEFAULT
 
 _EVIL = "e\x1b]52;c;eA==\x07\x1b]0;title\x07\x1b[2J\x9b31m\u202eli\u2028v\rx\nFORGED job"
 _RAW = ("\x1b]52", "\x1b]0;", "\x1b[2J", "\x9b", "\u202e", "\u2028", "\nFORGED", "\x07")
-_OWN = re.compile(r"\x1b\[[0-9;]*m")  # colours of the program itself
+_OWN = re.compile(r"\x1b\[[0-9;]*m")  # colors of the program itself
 
 
 def _events(build: Any) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from headwater.graph.nodes import Node
 from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 from headwater.lineage.control import control_edges
-from headwater.lineage.neighbourhood import graph_around
+from headwater.lineage.neighborhood import graph_around
 from headwater.lineage.queries import tree_answer
 from headwater.log import Entry
 from headwater.plugins.impact.queries import impact_answer

@@ -12,7 +12,7 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.run_edges import Edges, merged
 from headwater.identity import DatasetName
-from headwater.lineage.neighbourhood import graph_around
+from headwater.lineage.neighborhood import graph_around
 from headwater.lineage.queries import edges_answer, graph_answer, tree_answer
 from headwater.plugins.impact.queries import path_answer
 from headwater.plugins.tags.queries import tags_answer

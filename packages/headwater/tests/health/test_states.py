@@ -17,7 +17,7 @@ from headwater.graph.walk import reach
 from headwater.health.models import HealthState
 from headwater.health.printing import health_line
 from headwater.health.states import counts_of_states, health_of
-from headwater.lineage.neighbourhood import graph_answer
+from headwater.lineage.neighborhood import graph_answer
 from headwater.lineage.printing import print_tree_answer
 from headwater.lineage.queries import tree_answer
 from headwater.lookup import find_node

@@ -1,4 +1,4 @@
-"""SQL is recognised by its text, and hidden at any depth; sentences are not."""
+"""SQL is recognized by its text, and hidden at any depth; sentences are not."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_sentence_or_name_does_not_read_as_sql(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["sum(amount)", "CASE WHEN a THEN b END", "a || b", "x::int", "a IS NULL", "a = 'b'"]
 )
-def test_expression_of_a_column_is_recognised(text: str) -> None:
+def test_expression_of_a_column_is_recognized(text: str) -> None:
     assert reads_as_expression(text)
     assert not reads_as_expression("the total of all orders")
 

@@ -47,7 +47,7 @@ class Sink:
         self.changed = threading.Condition()
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        """Wait until the received requests fulfil a condition."""
+        """Wait until the received requests fulfill a condition."""
         with self.changed:
             assert self.changed.wait_for(condition, 20), (len(self.requests), len(self.taken))
 

@@ -24,18 +24,18 @@ test.each([
   expect(kindText(node)).toBe(text);
 });
 
-test("platforms have unique names, icons and colours for light and dark", () => {
+test("platforms have unique names, icons and colors for light and dark", () => {
   expect(new Set(PLATFORMS.map(({ name }) => name)).size).toBe(PLATFORMS.length);
   for (const platform of PLATFORMS) {
     for (const [tag] of platform.icon) expect(tag).toMatch(/^(path|rect|circle|ellipse|line|poly)/);
-    expect(platform.colour).toMatch(/^light-dark\(#[0-9a-f]{6}, #[0-9a-f]{6}\)$/);
+    expect(platform.color).toMatch(/^light-dark\(#[0-9a-f]{6}, #[0-9a-f]{6}\)$/);
   }
 });
 
-/** Return the contrast of two colours by WCAG 2. */
+/** Return the contrast of two colors by WCAG 2. */
 function contrast(a: string, b: string): number {
-  const light = (colour: string) => {
-    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  const light = (color: string) => {
+    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)) as [number, number, number];
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
   const [high, low] = [light(a), light(b)].sort((x, y) => y - x) as [number, number];
@@ -43,8 +43,8 @@ function contrast(a: string, b: string): number {
 }
 
 test("icons contrast with light and dark cards", () => {
-  for (const { colour } of [...PLATFORMS, platformOf(of("table"))]) {
-    const [light, dark] = colour.match(/#[0-9a-f]{6}/g) as unknown as [string, string];
+  for (const { color } of [...PLATFORMS, platformOf(of("table"))]) {
+    const [light, dark] = color.match(/#[0-9a-f]{6}/g) as unknown as [string, string];
     expect(Math.min(contrast(light, "#f2f3f6"), contrast(dark, "#24262c"))).toBeGreaterThan(3);
   }
 });

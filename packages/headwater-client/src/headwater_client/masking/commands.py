@@ -94,7 +94,7 @@ PROGRAMS = frozenset(_PROGRAMS) - {
     "aws",
     "7z",
 }
-"""Lower-case names at which a command is recognised."""
+"""Lower-case names at which a command is recognized."""
 
 _LONGEST = 4_096
 _WORD = re.compile(

@@ -75,7 +75,7 @@ def mask_text(text: str, mask: str = "***") -> str:
 
 
 def mask_code(text: str, mask: str = "***") -> str:
-    """Mask secrets recognised by the syntax of Python, SQL or a shell; keep all other text."""
+    """Mask secrets recognized by the syntax of Python, SQL or a shell; keep all other text."""
     text = mask_source(mask_fields(mask_python(text, mask), mask), mask)
     text = _masked(text, [*_tokens(text)], mask)
     text = _masked(text, [match.span("text") for match in _PRIVATE_KEY.finditer(text)], mask)

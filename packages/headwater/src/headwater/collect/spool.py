@@ -2,7 +2,7 @@
 
 The read position of a file is stored in the same transaction as its events, so a crash neither
 loses nor duplicates events. A file that shrank, was rewritten or was replaced under the same name
-is read from the start; events already ingested are recognised by their hash. A drained file that
+is read from the start; events already ingested are recognized by their hash. A drained file that
 has been idle for a while is renamed, drained once more after a grace period, and then removed.
 
 Only regular files are read. An error in one file does not block the others; `stuck` lists the files

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Set
+from itertools import product
 from typing import NamedTuple
 
 from headwater import deadline
@@ -39,7 +40,7 @@ from headwater.graph.generations import Generations
 from headwater.graph.lifecycle import emptied_before, former_names
 from headwater.graph.nodes import Node, fields_of
 from headwater.graph.placeholders import derived_dataset
-from headwater.graph.run_edges import Edges, run_edges
+from headwater.graph.run_edges import SIDES, Edges, Side, run_edges
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
@@ -49,8 +50,8 @@ from headwater.projection.facet_books import parsed
 _Origin = tuple[Run | None, Generation]
 """A run and its generation; without a run, a declared job or a derivation."""
 
-_OriginsOf = Callable[[DatasetName], Iterable[_Origin]]
-"""Function that returns the origins that wrote or read a dataset."""
+_OriginsOf = Callable[[DatasetName, Side], Iterable[_Origin]]
+"""Function that returns the origins that read or wrote a dataset; it may return others, too."""
 
 
 class Column(NamedTuple):
@@ -87,57 +88,47 @@ class ColumnEdge(NamedTuple):
 class ColumnGraph:
     """The column edges of a set of runs, loaded per dataset when a walk visits it."""
 
-    def __init__(self, state: State, writing: _OriginsOf, reading: _OriginsOf) -> None:
-        self._state, self._writing, self._reading = state, writing, reading
+    def __init__(self, state: State, origins_of: _OriginsOf) -> None:
+        self._state, self._origins_of = state, origins_of
         self._loaded: dict[RunKey | JobRef, list[ColumnEdge]] = {}
-        self._into: dict[DatasetName, dict[str, list[ColumnEdge]]] = {}
-        self._from: dict[DatasetName, dict[str, list[ColumnEdge]]] = {}
+        self._by_field: dict[tuple[DatasetName, Side], dict[str, list[ColumnEdge]]] = {}
         self._columns: dict[DatasetName, list[str]] = {}
 
     @classmethod
     def of(cls, generations: Generations, selected: Iterable[Generation]) -> ColumnGraph:
-        """Return the graph of some generations."""
-        writing: dict[DatasetName, list[_Origin]] = defaultdict(list)
-        reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
+        """Return the graph of some generations, such as those that a walk reached."""
+        found: dict[tuple[DatasetName, Side], list[_Origin]] = defaultdict(list)
         for generation in deadline.watched(selected):
-            for run in generation.runs or (None,):
-                for name in _used(generations, generation, generation.edges, run, "writes"):
-                    writing[name].append((run, generation))
-                for name in _used(generations, generation, generation.edges, run, "reads"):
-                    reading[name].append((run, generation))
-        return cls(generations.state, lambda name: writing[name], lambda name: reading[name])
+            for run, side in product(generation.runs or (None,), SIDES):
+                for name in _used(generations, generation, generation.edges, run, side):
+                    found[name, side].append((run, generation))
+        return cls(generations.state, lambda name, side: found.get((name, side), ()))
 
     @classmethod
     def present(cls, generations: Generations) -> ColumnGraph:
         """Return the graph of the present generations."""
         present = generations.present
 
-        def origins(name: DatasetName, way: str) -> Iterator[_Origin]:
-            users = generations.writers if way == "writes" else generations.readers
-            for generation in (g for ref in users(name) for g in present.of(ref)):
+        def origins(name: DatasetName, side: Side) -> Iterator[_Origin]:
+            for generation in (g for ref in generations.users(name, side) for g in present.of(ref)):
                 part = present.part_of(generation)
                 for run in generation.runs or (None,):
-                    if name in _used(generations, generation, part, run, way):
+                    if name in _used(generations, generation, part, run, side):
                         yield run, generation
 
-        state = generations.state
-        return cls(state, lambda name: origins(name, "writes"), lambda name: origins(name, "reads"))
+        return cls(generations.state, origins)
 
     @classmethod
     def current(cls, generations: Generations) -> ColumnGraph:
         """Return the graph of the latest run of every job, as in Marquez."""
 
-        def runs(jobs: Iterable[JobRef]) -> Iterator[_Origin]:
-            for ref in jobs:
+        def origins(name: DatasetName, side: Side) -> Iterator[_Origin]:
+            for ref in generations.users(name, side):
                 deadline.check()
                 newest = generations.derived(ref, "latest generations", latest)
                 yield from ((run, generation) for generation in newest for run in generation.runs)
 
-        return cls(
-            generations.state,
-            lambda name: runs(generations.writers(name)),
-            lambda name: runs(generations.readers(name)),
-        )
+        return cls(generations.state, origins)
 
     def inputs(self, column: Column, *, indirect: bool) -> list[ColumnEdge]:
         """Return the edges to a column; with `indirect`, also those to all rows of its dataset."""
@@ -175,23 +166,22 @@ class ColumnGraph:
 
     def edges_into(self, name: DatasetName) -> dict[str, list[ColumnEdge]]:
         """Return the edges to a dataset by target field; EVERY_ROW has those to all rows."""
-        if name not in self._into:
-            found: dict[str, list[ColumnEdge]] = defaultdict(list)
-            for edge in self._edges_of_all(self._writing(name)):
-                if edge.target.dataset == name:
-                    found[edge.target.field].append(edge)
-            self._into[name] = dict(found)
-        return self._into[name]
+        return self._edges_by_field(name, "writes")
 
     def edges_from(self, name: DatasetName) -> dict[str, list[ColumnEdge]]:
         """Return the edges from a dataset by source field."""
-        if name not in self._from:
+        return self._edges_by_field(name, "reads")
+
+    def _edges_by_field(self, name: DatasetName, side: Side) -> dict[str, list[ColumnEdge]]:
+        """Return the edges of those that read or wrote a dataset, by its field at their end."""
+        if (name, side) not in self._by_field:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
-            for edge in self._edges_of_all(self._reading(name)):
-                if edge.source.dataset == name:
-                    found[edge.source.field].append(edge)
-            self._from[name] = dict(found)
-        return self._from[name]
+            for edge in self._edges_of_all(self._origins_of(name, side)):
+                column = edge.target if side == "writes" else edge.source
+                if column.dataset == name:
+                    found[column.field].append(edge)
+            self._by_field[name, side] = dict(found)
+        return self._by_field[name, side]
 
     def _edges_of_all(self, origins: Iterable[_Origin]) -> Iterator[ColumnEdge]:
         """Yield the edges of some origins; those of a run once, whatever copies it is in."""
@@ -227,7 +217,7 @@ class ColumnGraph:
         """Return the columns that a dataset had at a time, according to those who wrote it."""
         found: set[str] = set()
         since = emptied_before(self._state, name, time)
-        for run, generation in self._writing(name):
+        for run, generation in self._origins_of(name, "writes"):
             job = generation.job
             if run and not (since <= (outcome(self._state, run).ended or time) <= time):
                 continue
@@ -242,7 +232,7 @@ class ColumnGraph:
     def _fields_of(self, name: DatasetName) -> set[str]:
         """Return the columns of the schema of a dataset, and those that its readers used."""
         found = set(fields_of(self._state, Node.of_dataset(name)))
-        for run, generation in self._reading(name):
+        for run, generation in self._origins_of(name, "reads"):
             job = generation.job
             if not any(_renames(self._state, run, job)):
                 found |= {e.source.field for e in self._edges_of(run, job) if e.source[0] == name}
@@ -258,13 +248,13 @@ class ColumnGraph:
 
 
 def _used(
-    generations: Generations, generation: Generation, part: Edges, run: Run | None, way: str
+    generations: Generations, generation: Generation, part: Edges, run: Run | None, side: Side
 ) -> Set[DatasetName]:
     """Return the datasets of `part` that a run read or wrote; without a run, all that it has."""
     edges = part if run is None else generations.own(run)
     if generation.is_limited or part is not generation.edges:
         edges = edges.within(part)
-    return edges.writes if way == "writes" else edges.reads
+    return edges.writes if side == "writes" else edges.reads
 
 
 _SAME = Transformation("DIRECT", "IDENTITY")

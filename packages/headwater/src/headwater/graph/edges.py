@@ -3,8 +3,7 @@
 Generations are determined for tasks (see headwater.graph.generations) and used at every level:
 pipelines have the edges of their tasks, rolled up, and queries have the same edges in detail. Each
 run's edges go to its owner at the level (see Levels.owner). A run of a coarser level only gets the
-edges that no run below it reports. Of the two runs that Spark reports for one CREATE TABLE AS
-SELECT, the outer one is left out at query level.
+edges that no run below it reports.
 
 Without a level, each job has the edges of its own events, as in Marquez.
 
@@ -17,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from headwater.events import JobRef
 from headwater.graph.generation import Generation
@@ -25,13 +24,16 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.placeholders import handoff_job, is_job
-from headwater.graph.run_edges import Edges, merged, side_by_side
-from headwater.graph.task_edges import Part, edges_below, edges_not_below, task_edges
+from headwater.graph.run_edges import Edges, Side, merged, side_by_side
+from headwater.graph.task_edges import (
+    Part,
+    edges_below,
+    edges_not_below,
+    task_edges,
+    without_wrappers,
+)
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
-from headwater.projection.derived import parent_of
-
-Side = Literal["reads", "writes"]
 
 
 class DataEdge(NamedTuple):
@@ -177,7 +179,7 @@ def _owned(
         yield from ((run, run, edges_of(run)) for run in current)
         return
     if level is Level.QUERY:
-        current = _without_wrappers(generations.state, current)
+        current = without_wrappers(generations.state, current)
     below = edges_below(levels, ((run, edges_of(run)) for run in current))
     for run in current:
         edges = edges_of(run)
@@ -221,28 +223,3 @@ def _edges_of_runs(
             if run.key not in whole:
                 limited.setdefault(run.key, Edges()).add(generations.own(run).within(part))
     return lambda run: limited.get(run.key) or generations.own(run)
-
-
-def _without_wrappers(state: State, runs: list[Run]) -> list[Run]:
-    """Leave out a run `..._as_select` that only wraps a sibling's write of the same dataset."""
-    siblings: dict[RunKey | None, list[Run]] = defaultdict(list)
-    for run in runs:
-        parent = parent_of(state, run)
-        siblings[parent.key if parent else None].append(run)
-    return [
-        run
-        for parent, group in siblings.items()
-        for run in group
-        if parent is None
-        or "_as_select" not in run.key.job.name
-        or not any(_wraps(state, run, other) for other in group if other is not run)
-    ]
-
-
-def _wraps(state: State, outer: Run, inner: Run) -> bool:
-    if "_as_select" in inner.key.job.name or None in (outer.first, outer.last, inner.first):
-        return False
-    begins, starts, ends = outer.first or 0, inner.first or 0, outer.last or 0
-    primary = state.identity.primary
-    written = {primary(name) for name in inner.outputs}
-    return begins <= starts <= ends and {primary(name) for name in outer.outputs} <= written

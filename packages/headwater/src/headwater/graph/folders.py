@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from headwater.events import JobRef, parse_derivation
 from headwater.graph.generation import Generation, declared_generation, renaming_generation
 from headwater.graph.placeholders import derivation, derived_dataset
-from headwater.graph.run_edges import Edges, sources_of_entry
+from headwater.graph.run_edges import Edges, Side, sources_of_entry
 from headwater.identity import DatasetName, folders_above, is_location
 from headwater.projection import Run, RunKey, State, start_of
 from headwater.projection.derived import records_of
@@ -123,9 +123,9 @@ def derivations(state: State) -> Iterator[JobRef]:
         yield from derivations_writing(state, name)
 
 
-def derivations_of(state: State, name: DatasetName, side: str) -> set[JobRef]:
-    """Return the derivations that may be `reading` or `writing` a dataset."""
-    return (derivations_reading if side == "reading" else derivations_writing)(state, name)
+def derivations_of(state: State, name: DatasetName, side: Side) -> set[JobRef]:
+    """Return the derivations that may read or write a dataset."""
+    return (derivations_reading if side == "reads" else derivations_writing)(state, name)
 
 
 def derivations_writing(state: State, name: DatasetName) -> set[JobRef]:

@@ -43,7 +43,9 @@ from headwater.graph.levels import Level, Levels
 from headwater.graph.placeholders import derivation, derived_dataset, handoff_job
 from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
+    SIDES,
     Edges,
+    Side,
     declared_edges,
     run_edges,
     side_by_side,
@@ -84,7 +86,7 @@ class Generations(RunValues):
         self.times = Times(self.state, self.own)
         self._own: dict[RunKey, Edges] = {}
         self._owners: dict[JobRef, set[JobRef]] = {}
-        self._using: dict[tuple[str, DatasetName], list[JobRef]] = {}  # sorted
+        self._using: dict[tuple[DatasetName, Side], list[JobRef]] = {}  # sorted
         self._runs_by_key: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}  # see _key_of
         self._by_key: dict[JobRef, dict[RunKey, Generation]] = defaultdict(dict)
         self._histories: dict[JobRef, History] = {}
@@ -115,8 +117,8 @@ class Generations(RunValues):
 
     def _forget_users(self, *names: DatasetName) -> None:
         for name in names:
-            self._using.pop(("reading", name), None)
-            self._using.pop(("writing", name), None)
+            for side in SIDES:
+                self._using.pop((name, side), None)
 
     def _forget_derivations(self, names: Iterable[DatasetName]) -> None:
         """Clear the results about the users and derivations of datasets."""
@@ -164,9 +166,9 @@ class Generations(RunValues):
             self._jobs[ref] = None
         edges = self.own(run)
         written = edges.writes.union(map(self.state.identity.primary, run.outputs))
-        for side, names in (("reading", edges.reads), ("writing", written)):
+        for side, names in zip(SIDES, (edges.reads, written), strict=True):
             for name in names:
-                if ref not in (users := self._using.get((side, name), [ref])):
+                if ref not in (users := self._using.get((name, side), [ref])):
                     insort(users, ref)
 
     def own(self, run: Run) -> Edges:
@@ -212,11 +214,11 @@ class Generations(RunValues):
 
     def readers(self, name: DatasetName) -> list[JobRef]:
         """Return the tasks that may have read a dataset at some time. Do not change the list."""
-        return self._users("reading", name)
+        return self.users(name, "reads")
 
     def writers(self, name: DatasetName) -> list[JobRef]:
         """Return the tasks that may have written a dataset at some time. Do not change the list."""
-        return self._users("writing", name)
+        return self.users(name, "writes")
 
     def history(self, ref: JobRef) -> list[Generation]:
         """Return the generations of a task, oldest first. Do not change the list."""
@@ -299,24 +301,24 @@ class Generations(RunValues):
         self._flows.update(self._changed, self._history)
         return self._flows.into(generation)
 
-    def _users(self, side: str, name: DatasetName) -> list[JobRef]:
-        """Return the tasks that used a dataset, sorted; `side` is "reading" or "writing"."""
-        if (side, name) not in self._using:
+    def users(self, name: DatasetName, side: Side) -> list[JobRef]:
+        """Return the tasks that may have read or written a dataset, sorted. Do not change it."""
+        if (name, side) not in self._using:
             state, found, keys = self.state, set[JobRef](), set[RunKey]()
             if (job := handoff_job(name)) is not None:
-                named = {job} if side == "writing" else state.handoffs.get(job, set())
+                named = {job} if side == "writes" else state.handoffs.get(job, set())
                 found |= {owner for ref in named for owner in self.owners(ref) or (ref,)}
-                found |= {*self.families.derivations(job)} if side == "reading" else set()
+                found |= {*self.families.derivations(job)} if side == "reads" else set()
             for record in records_of(state, name):
-                keys |= record.readers if side == "reading" else record.writers
+                keys |= record.readers if side == "reads" else record.writers
                 found |= record.declaring or set()
-            kind = "MOVE" if side == "reading" else "RENAME"
+            kind = "MOVE" if side == "reads" else "RENAME"
             stated = stated_changes_of(state, name)
             keys |= {change.run for change in stated if change.kind == kind and change.run}
             found |= folders.derivations_of(state, name, side)
             found |= {self.levels.owner(state.runs[key], Level.TASK).key.job for key in keys}
-            self._using[side, name] = sorted(found)
-        return self._using[side, name]
+            self._using[name, side] = sorted(found)
+        return self._using[name, side]
 
     def writing(self, name: DatasetName) -> list[Generation]:
         """Return the newest finished generations that wrote a dataset, and all later ones."""

@@ -1,28 +1,16 @@
-"""Nodes: jobs and datasets, with what their facets state."""
+"""Nodes: jobs and datasets as the ends of edges, and as parts of answers."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from headwater.events import JobRef
-from headwater.events.facets import (
-    DatasetType,
-    JobType,
-    Ownership,
-    Schema,
-    SchemaField,
-    Storage,
-    Symlinks,
-    Tags,
-)
-from headwater.identity import DatasetName, is_location
+from headwater.events.facets import Schema, SchemaField
+from headwater.identity import DatasetName
 from headwater.projection import State
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import FacetBook
 from headwater.query.models import DatasetRef, Name, NodeRef, NodeType, TypedName
-
-_FILES = ("http", "https", "ftp")
-_KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
 
 
 class Node(NamedTuple):
@@ -89,41 +77,6 @@ def facets_of(state: State, node: Node) -> list[FacetBook]:
         job = state.jobs.get(node.job_ref)
         return [job.facets] if job else []
     return [record.facets for record in records_of(state, node.dataset_name)]
-
-
-def owners_of(state: State, node: Node) -> list[str]:
-    """Return the names in the ownership facets of a node."""
-    books = facets_of(state, node)
-    return sorted({owner for book in books for owner in book.parsed(Ownership).owners})
-
-
-def platform_of(state: State, node: Node) -> str | None:
-    """Return the integration of a job or storage layer of a dataset; None if unknown."""
-    books = facets_of(state, node)
-    if node.type == "job":
-        values = [book.parsed(JobType).integration for book in books]
-    else:
-        values = [book.parsed(Storage).storageLayer for book in books]
-    return next((value for value in values if value and value.lower() != "unknown"), None)
-
-
-def kind_of(state: State, node: Node) -> str:
-    """Return the kind of a dataset, from its datasetType facet or else from its names."""
-    for book in facets_of(state, node):
-        if stated := book.parsed(DatasetType).datasetType:
-            return _KINDS.get(stated.upper(), "table")
-        if book.get(Symlinks.KEY):
-            return "table"
-    if node.namespace.startswith("kafka:"):
-        return "stream"
-    is_file = is_location(node.dataset_name) or node.namespace.split(":")[0] in _FILES
-    return "file" if is_file else "table"
-
-
-def tags_of(state: State, node: Node) -> set[str]:
-    """Return the tags of a node; those of its columns as `key (field)`."""
-    tags = (tag for book in facets_of(state, node) for tag in book.parsed(Tags).tags)
-    return {f"{tag.label} ({tag.field})" if tag.field else tag.label for tag in tags}
 
 
 def fields_of(state: State, node: Node) -> dict[str, SchemaField]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from headwater.events import Entry, JobRef, parse_entries, source_datasets
 from headwater.events.facets import DbtExposures
@@ -27,6 +28,9 @@ from headwater.projection.state import Declared
 
 Sources = dict[DatasetName, set[DatasetName]]
 """The sources of each output: the inputs that feed it."""
+
+Side = Literal["reads", "writes"]
+SIDES: tuple[Side, ...] = "reads", "writes"
 
 
 @dataclass(slots=True)

@@ -16,8 +16,10 @@ from itertools import product
 from headwater.graph.levels import Levels
 from headwater.graph.run_edges import Edges, Sources
 from headwater.identity import DatasetName
-from headwater.projection import Run, RunKey, start_of
+from headwater.projection import Run, RunKey, State, start_of
+from headwater.projection.derived import parent_of
 
+_AS_SELECT = "_as_select"
 Part = tuple[Run, Edges]  # a run and the edges that its own events report
 
 
@@ -77,3 +79,30 @@ def edges_not_below(edges: Edges, inner: Edges) -> Edges:
     reads, writes = edges.reads - inner.reads, edges.writes - inner.writes
     left = Edges(edges.reads if writes else reads, edges.writes if reads else writes)
     return edges.within(left)
+
+
+def without_wrappers(state: State, runs: list[Run]) -> list[Run]:
+    """Return the runs without those that only wrap a sibling's write of the same dataset.
+
+    Spark reports two runs for one CREATE TABLE AS SELECT. The outer one's job is `..._as_select`.
+    """
+    siblings: dict[RunKey, list[Run]] = defaultdict(list)
+    for run in runs:
+        if parent := parent_of(state, run):
+            siblings[parent.key].append(run)
+    wrappers = {
+        outer.key
+        for group in siblings.values()
+        for outer in group
+        if _AS_SELECT in outer.key.job.name
+        if any(_wraps(state, outer, inner) for inner in group)
+    }
+    return [run for run in runs if run.key not in wrappers]
+
+
+def _wraps(state: State, outer: Run, inner: Run) -> bool:
+    """Return True if `inner` began during `outer` and wrote all of its outputs."""
+    written = set(map(state.identity.primary, inner.outputs))
+    is_during = (outer.first or 0) <= (inner.first or 0) <= (outer.last or 0)
+    is_written = written.issuperset(map(state.identity.primary, outer.outputs))
+    return is_during and is_written and _AS_SELECT not in inner.key.job.name

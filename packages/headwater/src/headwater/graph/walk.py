@@ -32,12 +32,12 @@ class Place(NamedTuple):
 def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
     """Return the places one step upstream (`up`) or downstream (`down`)."""
     node, via = place
-    found = neighbours(graph, node, direction)
+    found = neighbors(graph, node, direction)
     if via is not None:
         edges, name = graph.edges_of(node.job_ref), via.dataset_name
         fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
         kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
-        found = [neighbour for neighbour in found if neighbour in kept]
+        found = [neighbor for neighbor in found if neighbor in kept]
     start = node if node.type == "dataset" else None
     return [Place(n, start if start and has_stated_sources(graph, n) else None) for n in found]
 
@@ -47,7 +47,7 @@ def has_stated_sources(graph: Graph, node: Node) -> bool:
     return node.type == "job" and not graph.edges_of(node.job_ref).is_cross_product
 
 
-def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
+def neighbors(graph: Graph, node: Node, direction: str) -> list[Node]:
     """Return the nodes one step upstream (`up`) or downstream (`down`), sorted."""
     deadline.check()
     found = set(graph.linked(node, direction))

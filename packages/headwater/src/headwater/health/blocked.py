@@ -19,7 +19,7 @@ from headwater.graph.families import Family
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
-from headwater.graph.walk import neighbours, parts_of, reach
+from headwater.graph.walk import neighbors, parts_of, reach
 from headwater.health.caching import until_stale
 from headwater.health.failing import failed_checks, failing_jobs, reported_job_type
 from headwater.health.freshness import rhythm_of
@@ -231,11 +231,11 @@ def _waiting(
     own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}
 
     def waiting_below(_: object, node: Node, way: str) -> list[Node]:
-        below = neighbours(graph, node, way)
+        below = neighbors(graph, node, way)
         return [
-            neighbour
-            for neighbour in below
-            if _ran_at(state, _loaders(state, neighbour, own, since), failed, part) < since
+            neighbor
+            for neighbor in below
+            if _ran_at(state, _loaders(state, neighbor, own, since), failed, part) < since
         ]
 
     return reach(graph, root, "down", -1, waiting_below)
@@ -312,7 +312,7 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
         jobs = [nearest.job_ref] if is_job else known.writers(nearest.dataset_name)
         runs = [run for ref in jobs if (run := newest_run(state, ref))]
         found |= {pipeline_of(state, run) for run in runs}
-        above = set(neighbours(graph, nearest, "up")) - seen if not runs else ()
+        above = set(neighbors(graph, nearest, "up")) - seen if not runs else ()
         seen.update(above)
         open_ += above
     return found

@@ -40,7 +40,7 @@ from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.lifecycle import removes_data
-from headwater.graph.nodes import Node, name_of, tags_of
+from headwater.graph.nodes import Node, name_of
 from headwater.health._schedule import (
     Start,
     has_schedule,
@@ -52,6 +52,7 @@ from headwater.health._schedule import (
 from headwater.health.models import LateJob
 from headwater.health.recovery import successors
 from headwater.identity import DatasetName
+from headwater.node_facets import tags_of
 from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import (
     ancestry_of,

@@ -1,4 +1,4 @@
-"""Recognise SQL in texts without parsing it, so that it is found in any facet and any dialect.
+"""Recognize SQL in texts without parsing it, so that it is found in any facet and any dialect.
 
 A statement is a keyword and what must follow it: `delete from t where`, not "delete from the list".
 Every search is linear in the length of the text. No library is needed.

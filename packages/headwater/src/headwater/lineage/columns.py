@@ -37,7 +37,7 @@ _ref = lru_cache(4_096)(dataset_ref)
 
 
 class Step(NamedTuple):
-    """A neighbour of a column, with the transformations and the job between them."""
+    """A neighbor of a column, with the transformations and the job between them."""
 
     column: Column
     how: str

@@ -47,7 +47,7 @@ class TreeNode(NodeRef):
     isRepeated: bool
     """True if the node was expanded elsewhere in the tree."""
     hasMore: bool
-    """True if neighbours of the node are not shown."""
+    """True if neighbors of the node are not shown."""
     children: list[TreeNode]
     run: RunSummary | None
     """Of a job, the run that its edges come from."""
@@ -142,9 +142,9 @@ class GraphNode(NodeSummary):
     """A node of a graph."""
 
     up: int
-    """Number of neighbours upstream, shown or not."""
+    """Number of neighbors upstream, shown or not."""
     down: int
-    """Number of neighbours downstream, shown or not."""
+    """Number of neighbors downstream, shown or not."""
     isControlOnly: bool
     """True if only a control dependency leads to the node."""
     pipeline: str | None

@@ -1,4 +1,4 @@
-"""Print a node with its last run and its neighbourhood on one screen."""
+"""Print a node with its last run and its neighborhood on one screen."""
 
 from __future__ import annotations
 

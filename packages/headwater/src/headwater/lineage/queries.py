@@ -7,19 +7,13 @@ from typing import Literal
 from headwater.datasets.removal import removal_of
 from headwater.graph.current import generations_of, level_of, whole_graph_of
 from headwater.graph.edges import DataEdge
-from headwater.graph.nodes import (
-    Node,
-    aliases_of,
-    name_of,
-    node_ref,
-    owners_of,
-    typed_name,
-)
+from headwater.graph.nodes import Node, aliases_of, name_of, node_ref, typed_name
 from headwater.lineage import models
 from headwater.lineage._tree import tree_answer
 from headwater.lineage.columns import columns_answer
 from headwater.lineage.control import control_edges
-from headwater.lineage.neighbourhood import graph_answer
+from headwater.lineage.neighborhood import graph_answer
+from headwater.node_facets import owners_of
 from headwater.nodes.models import ListedNode
 from headwater.projection import State
 from headwater.query.models import Page

@@ -14,8 +14,9 @@ from headwater import deadline
 from headwater.events.facets import SchemaField
 from headwater.graph.column_graph import Column, ColumnEdge, ColumnGraph
 from headwater.graph.generations import Generations
-from headwater.graph.nodes import Node, fields_of, name_of, node_ref, owners_of
+from headwater.graph.nodes import Node, fields_of, name_of, node_ref
 from headwater.identity import DatasetName
+from headwater.node_facets import owners_of
 from headwater.nodes.models import InferredOwners, InheritedDescription
 
 Value = TypeVar("Value")

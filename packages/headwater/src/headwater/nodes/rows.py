@@ -9,8 +9,9 @@ from headwater.datasets.writes import newest_write
 from headwater.events import shown_time
 from headwater.filter_values import type_of
 from headwater.graph.current import generations_of
-from headwater.graph.nodes import Node, node_ref, owners_of, platform_of, tags_of
+from headwater.graph.nodes import Node, node_ref
 from headwater.health.states import health_of
+from headwater.node_facets import owners_of, platform_of, tags_of
 from headwater.nodes.models import NodeRow
 from headwater.projection import State
 from headwater.query.pages import Place

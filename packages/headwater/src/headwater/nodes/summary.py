@@ -9,7 +9,8 @@ from headwater.datasets.writes import newest_write, writes_of
 from headwater.events import JobRef, shown_time
 from headwater.events.facets import Documentation, JobType, SourceCode, Sql, Tags
 from headwater.graph.generations import Generations
-from headwater.graph.nodes import Node, aliases_of, facets_of, fields_of, node_ref, owners_of
+from headwater.graph.nodes import Node, aliases_of, facets_of, fields_of, node_ref
+from headwater.node_facets import owners_of
 from headwater.nodes.descriptions import inherited_descriptions, inherited_owners
 from headwater.nodes.models import InferredOwners, NodeAnswer, NodeSummary
 from headwater.nodes.rows import node_row

@@ -18,8 +18,9 @@ from headwater.events.facets import (
     Tags,
 )
 from headwater.graph.generations import Generations
-from headwater.graph.nodes import Node, name_of, platform_of
+from headwater.graph.nodes import Node, name_of
 from headwater.identity import DatasetName
+from headwater.node_facets import platform_of
 from headwater.projection import Run, State, start_of
 from headwater.projection.derived import ancestry_of, children_of, descendants_of, ended_at
 from headwater.projection.state import RunKey

@@ -633,7 +633,7 @@ def hostile(live: Live, build: Any) -> Live:
         ("map", {"by": "owner", "path": [_ORDER]}),
     ],
 )
-def test_texts_of_producers_are_delimited_and_labelled(
+def test_texts_of_producers_are_delimited_and_labeled(
     tool: str, arguments: dict[str, str], hostile: Live
 ) -> None:
     text = call_tool(tool, arguments, _context(hostile, "http://server"))

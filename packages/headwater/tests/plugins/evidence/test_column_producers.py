@@ -56,7 +56,7 @@ def test_masked_input_is_marked(build: Any) -> None:
     ]
 
 
-def test_fully_masked_edge_is_labelled(build: Any) -> None:
+def test_fully_masked_edge_is_labeled(build: Any) -> None:
     def way(*kinds: dict[str, Any]) -> str:
         state = build.state(derive(build, "1", "08", "load", raw__id=[("file.id", *kinds)]))
         answer = impact_answer(state, "file", "id")

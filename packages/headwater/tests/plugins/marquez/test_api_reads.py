@@ -14,7 +14,7 @@ from headwater.plugins.marquez import _graphs
 from headwater.plugins.marquez._stats import intervals
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app
-from packages.headwater.tests.lineage.test_neighbourhood import two_services
+from packages.headwater.tests.lineage.test_neighborhood import two_services
 from packages.headwater.tests.support.explicit import DB, EXAMPLES
 
 

@@ -18,7 +18,7 @@ export function labelOfState(state: string): string {
   return COMPONENTS.states[state] ?? state;
 }
 
-/** The state of a run: colour, icon and text. */
+/** The state of a run: color, icon and text. */
 export function RunState({ state, className }: { state: string; className?: string | undefined }): ReactNode {
   const [tone, icon] = LOOKS[state] ?? ["", "lost"];
   return (

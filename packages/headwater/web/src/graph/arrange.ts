@@ -3,7 +3,7 @@ import { between, blockOf, entry, exit, FRAME, toElk, type Block, type Item, typ
 import { framesOf, type Frame } from "./groups";
 import { LEAST_WHOLE, sizeOf, WIDTH, type Box, type Place } from "./layout";
 import type { Direction, LineageEdge, LineageNode, NodeId } from "./types";
-import { neighboursOf } from "./visible";
+import { neighborsOf } from "./visible";
 
 /** The size of the drawing area, in pixels. */
 export interface Room {
@@ -157,7 +157,7 @@ class Plan {
 }
 
 function impliedOf(edges: readonly LineageEdge[]): Set<number> {
-  const { down } = neighboursOf(edges.filter((edge) => edge.kind === "data"));
+  const { down } = neighborsOf(edges.filter((edge) => edge.kind === "data"));
   const isImplied = ({ from, to, kind }: LineageEdge) => kind === "control" && (down.get(from) ?? []).some((id) => down.get(id)?.includes(to));
   return new Set(edges.flatMap((edge, key) => (isImplied(edge) ? [key] : [])));
 }

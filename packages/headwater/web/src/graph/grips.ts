@@ -1,10 +1,10 @@
-/** Sides of nodes, and neighbours picked from the collapsed ones of a side; both are in the address. */
+/** Sides of nodes, and neighbors picked from the collapsed ones of a side; both are in the address. */
 import type { NodeId, Side } from "./types";
 
 /** A node and a side of it, as `up:ID` or `down:ID`. */
 export type Grip = `${Side}:${string}`;
 
-/** A neighbour on a side of a node. */
+/** A neighbor on a side of a node. */
 export interface Pick {
   of: Grip;
   node: NodeId;
@@ -35,7 +35,7 @@ export function parsePick(written: string): Pick[] {
   return node && isGrip(of) ? [{ of, node: node as NodeId }] : [];
 }
 
-/** Add some of the collapsed neighbours on a side of a node to the picked ones. */
+/** Add some of the collapsed neighbors on a side of a node to the picked ones. */
 export function pick(picks: readonly Pick[], of: Grip, nodes: readonly NodeId[]): Pick[] {
   const isPicked = (node: NodeId) => picks.some((other) => other.of === of && other.node === node);
   return [...picks, ...nodes.filter((node) => !isPicked(node)).map((node) => ({ of, node }))];

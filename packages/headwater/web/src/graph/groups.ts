@@ -70,7 +70,7 @@ export function folded(shown: Shown, { collapsed, chains, expanded }: Folding, k
 
 const titleOf = (count: number) => `${count} steps in a row`;
 
-/** Find chains: connected nodes of one pipeline with one neighbour on each side. */
+/** Find chains: connected nodes of one pipeline with one neighbor on each side. */
 function chainsOf({ nodes, edges }: Shown, kept: ReadonlySet<string>): { id: NodeId; members: NodeId[] }[] {
   const owner = ownersOf(nodes, edges);
   const data = edges.filter((edge) => edge.kind === "data");

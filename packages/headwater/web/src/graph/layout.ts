@@ -80,7 +80,7 @@ export function viewportFor(boxes: readonly Box[], size: { width: number; height
   return { x, y, zoom };
 }
 
-/** Return the offset on one axis: centred if everything fits, otherwise near `center` without empty space beside the graph. */
+/** Return the offset on one axis: centered if everything fits, otherwise near `center` without empty space beside the graph. */
 function along(start: number, length: number, space: number, zoom: number, center: number | null, after: number): number {
   if (center === null || length * zoom <= space - MARGIN - after) return (space + MARGIN - after) / 2 - (start + length / 2) * zoom;
   const wanted = space / 2 - center * zoom;

@@ -1,5 +1,5 @@
 import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type JobKind, type LineageEdge, type LineageNode, type NodeId, type Side, type Sources, type ApiNode } from "./types";
-import { neighboursOf } from "./visible";
+import { neighborsOf } from "./visible";
 
 const SIDES: readonly Side[] = ["up", "down"];
 const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
@@ -11,7 +11,7 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
   const columns = new Map<string, ColumnEdge>();
   const beyond = new Map<NodeId, Record<Side, number>>();
   for (const answer of answers) {
-    const near = neighboursOf(answer.edges.filter((edge) => edge.kind === "data") as LineageEdge[]);
+    const near = neighborsOf(answer.edges.filter((edge) => edge.kind === "data") as LineageEdge[]);
     for (const answerNode of answer.nodes) {
       const id = answerNode.id as NodeId;
       if (!nodes.has(id)) nodes.set(id, toNode(answerNode));
@@ -28,8 +28,8 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
       columns.set(columnEdgeKey(edge), edge);
     }
   }
-  // Count neighbours at any of the times: those in the responses, plus the most that one response omits.
-  const near = neighboursOf([...edges.values()].filter((edge) => edge.kind === "data"));
+  // Count neighbors at any of the times: those in the responses, plus the most that one response omits.
+  const near = neighborsOf([...edges.values()].filter((edge) => edge.kind === "data"));
   for (const [id, most] of beyond) {
     const node = nodes.get(id) as LineageNode;
     for (const side of SIDES) node[side] = most[side] + (near[side].get(id)?.length ?? 0);

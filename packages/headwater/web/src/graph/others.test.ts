@@ -10,7 +10,7 @@ const NODES = [
 ];
 const drawn = (by: "owner" | "schema" | "pipeline", text = "") => otherGroups(NODES, by, text).map(({ key, nodes }) => [key, ...nodes.map(({ name }) => name)]);
 
-test("neighbours are those of the side that are not shown, with problems first", () => {
+test("neighbors are those of the side that are not shown, with problems first", () => {
   const graph = answer("a", "j0>a", "a>j3", "a>j2", "a>j1", "a~j4", "j1>b");
   graph.nodes = graph.nodes.map((each) => (each.name === "j2" ? { ...each, health: { ...each.health, state: "late" as const } } : each));
   expect(idsOf(othersOf(graph, "down", new Set())).map(String)).toEqual(["j2", "j1", "j3"].map(id));

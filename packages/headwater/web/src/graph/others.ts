@@ -1,4 +1,4 @@
-/** The collapsed neighbours on a side of a node, in groups. */
+/** The collapsed neighbors on a side of a node, in groups. */
 import type { ApiNode, GraphAnswer, NodeId, Side } from "./types";
 import { nameOf, parts } from "./words";
 
@@ -11,7 +11,7 @@ export interface OtherGroup {
   nodes: ApiNode[];
 }
 
-/** Return the neighbours on a side of a node in a graph around it that are not shown yet, those with problems first. */
+/** Return the neighbors on a side of a node in a graph around it that are not shown yet, those with problems first. */
 export function othersOf({ roots, nodes, edges }: GraphAnswer, side: Side, shown: ReadonlySet<string>): ApiNode[] {
   const [near, far] = side === "down" ? (["from", "to"] as const) : (["to", "from"] as const);
   const ids = new Set(edges.filter((edge) => edge.kind === "data" && roots.includes(edge[near])).map((edge) => edge[far]));

@@ -1,6 +1,6 @@
 import { GRIPS, sizeOf, type Place } from "./layout";
 import type { ColumnEdge, LineageEdge, NodeId } from "./types";
-import { neighboursOf } from "./visible";
+import { neighborsOf } from "./visible";
 
 /** Distance from a corner at which a line begins to turn, in pixels. */
 const TURN = 14;
@@ -20,7 +20,7 @@ export type Corners = ReadonlyMap<LineageEdge, readonly Place[]>;
 export function throughJobs(lines: readonly ColumnEdge[], edges: readonly LineageEdge[], corners: Corners, places: ReadonlyMap<NodeId, Place>, heightOf: ((id: string) => number) | null = null): Map<ColumnEdge, Place[]> {
   if (lines.length === 0) return new Map();
   const data = edges.filter((edge) => edge.kind === "data");
-  const near = neighboursOf(data);
+  const near = neighborsOf(data);
   const corner = new Map(data.map((edge) => [`${edge.from} ${edge.to}`, corners.get(edge) ?? []]));
   const byJob = new Map<NodeId, ColumnEdge[]>();
   for (const line of lines) {

@@ -29,7 +29,7 @@ export interface ColumnEdge {
   isDirect: boolean;
 }
 
-/** Common fields of jobs and datasets. `up` and `down` count all neighbours, shown or not. */
+/** Common fields of jobs and datasets. `up` and `down` count all neighbors, shown or not. */
 interface Base {
   id: NodeId;
   namespace: string;

@@ -54,7 +54,7 @@ test("invalid parameters fall back to defaults", () => {
   expect(parseView("?up=1000&down=-3")).toMatchObject({ up: DEEPEST, down: 0 });
 });
 
-test("picked neighbours are kept once, until their side is collapsed", () => {
+test("picked neighbors are kept once, until their side is collapsed", () => {
   const grip = formatGrip("up", id("a"));
   const picked = { ...NEW_VIEW, picks: pick(pick([], grip, [id("b")]), grip, [id("b"), id("c")]) };
   expect(picked.picks.map(({ node }) => node)).toEqual([id("b"), id("c")]);
@@ -123,7 +123,7 @@ test("pipelines and chains are collapsed and expanded again", () => {
   expect({ ...once, ...toggleGroup(once, "job:n:x"), ...toggleGroup(once, "chain:a") }).toEqual(NEW_VIEW);
 });
 
-test("many neighbours collapse unless everything, a comparison or a column is shown", () => {
+test("many neighbors collapse unless everything, a comparison or a column is shown", () => {
   const most = (view: Partial<View>) => withFanOut({ ...NEW_VIEW, ...view }).most;
   expect([most({}), most({ up: 2, down: DEEPEST })]).toEqual([12, 12]);
   expect([most({ up: DEEPEST, down: DEEPEST }), most({ from: "2026-01-01T00:00:00Z" }), most({ column: "a|x" })]).toEqual([Infinity, Infinity, Infinity]);

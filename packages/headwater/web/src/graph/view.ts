@@ -9,14 +9,14 @@ export interface View {
   /** Steps on each side; AUTO chooses by the size of the graph. */
   up: number;
   down: number;
-  /** Neighbours of a node to show on a side before the rest collapses; not in the address. */
+  /** Neighbors of a node to show on a side before the rest collapses; not in the address. */
   most: number;
   level: Level;
   /** Nodes that show one more step on a side, in the order in which they were expanded. */
   grown: Grip[];
   /** Nodes with a collapsed side. */
   folded: Grip[];
-  /** Neighbours that were picked from the collapsed ones of a node. */
+  /** Neighbors that were picked from the collapsed ones of a node. */
   picks: Pick[];
   datasetsOnly: boolean;
   control: boolean;
@@ -189,7 +189,7 @@ function depth(text: string | null): number {
 /** Larger graphs show only the nearest nodes at first. */
 const MOST_AUTO = 60;
 const NEAREST = 2;
-export const MOST_NEIGHBOURS = 12;
+export const MOST_NEIGHBORS = 12;
 
 /** Replace AUTO with a number of steps, by the number of nodes on each side (null if unknown) and the steps of the locked column's path. */
 export function withDepths(view: View, reach: Record<Side, number> | null, path: Record<Side, number> | null = null): View {
@@ -198,10 +198,10 @@ export function withDepths(view: View, reach: Record<Side, number> | null, path:
   return { ...view, up: view.up === AUTO ? needed("up") : view.up, down: view.down === AUTO ? needed("down") : view.down };
 }
 
-/** Collapse more than 12 neighbours of a node, unless all nodes were requested, times are compared or a column's path is shown. */
+/** Collapse more than 12 neighbors of a node, unless all nodes were requested, times are compared or a column's path is shown. */
 export function withFanOut(view: View): View {
   const isAll = view.up === DEEPEST && view.down === DEEPEST;
-  return isAll || view.from !== null || view.column !== null ? view : { ...view, most: MOST_NEIGHBOURS };
+  return isAll || view.from !== null || view.column !== null ? view : { ...view, most: MOST_NEIGHBORS };
 }
 
 /** Return true if a graph with this many nodes on each side is shown as a whole. */

@@ -29,7 +29,7 @@ describe("the visible graph", () => {
     expect(shownNames(CHAIN, { grown: [formatGrip("up", id("j1")), formatGrip("up", id("a"))] }), "nothing is before a").toBe("a j1 j2 m");
   });
 
-  test("collapses neighbours beyond a limit, those with problems last", () => {
+  test("collapses neighbors beyond a limit, those with problems last", () => {
     const fan = merge([answer("m", "a>j0", "j0>m", ...Array.from({ length: 20 }, (_, nth) => `m>j${nth + 1}`))]);
     (fan.nodes.get(id("j20")) as LineageNode).health.state = "failed";
     expect(shownNames(fan, { most: 3 })).toBe("j0 j1 j2 j20 m");
@@ -48,7 +48,7 @@ describe("the visible graph", () => {
     expect(shownNames(CHAIN, { grown: [formatGrip("down", id("j2"))], folded: [formatGrip("down", id("j2"))] }), "also if expanded").toBe("j1 j2 m");
   });
 
-  test("counts hidden neighbours of each node", () => {
+  test("counts hidden neighbors of each node", () => {
     const { hidden } = visible(CHAIN, NEAR);
     expect(hidden.get(id("j1"))).toEqual({ up: 1, down: 0 });
     expect(hidden.get(id("j2"))).toEqual({ up: 0, down: 1 });
@@ -115,7 +115,7 @@ describe("merge", () => {
     expect(graph.nodes.get(id("k"))?.kind).toBe("table");
   });
 
-  test("counts neighbours of both times", () => {
+  test("counts neighbors of both times", () => {
     const [now, then] = [answer("m", "a>j1", "j1>m"), answer("m", "b>j1", "j1>m")];
     const leave = (of: GraphAnswer, up: number) => ({ ...of, nodes: of.nodes.map((node) => (node.id === id("j1") ? { ...node, up } : node)) });
     const graph = merge([leave(now, 2), leave(then, 4)]);

@@ -6,21 +6,21 @@ import { grow, type View } from "./view";
 export interface Shown {
   nodes: LineageNode[];
   edges: LineageEdge[];
-  /** Number of hidden neighbours by node. */
+  /** Number of hidden neighbors by node. */
   hidden: Map<NodeId, Record<Side, number>>;
   /** Number of nodes by node that one more step shows; for a collapsed side, all nodes that it showed before. */
   more: Map<NodeId, Record<Side, number>>;
   /** Number of edges hidden by the view's options. */
   left: { control: number };
-  /** Some of many neighbours are hidden, because they exceed `most`. */
+  /** Some of many neighbors are hidden, because they exceed `most`. */
   isCut: boolean;
 }
 
-type Neighbours = Record<Side, Map<NodeId, NodeId[]>>;
+type Neighbors = Record<Side, Map<NodeId, NodeId[]>>;
 
-/** Return the neighbours of nodes by side. */
-export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
-  const found: Neighbours = { up: new Map(), down: new Map() };
+/** Return the neighbors of nodes by side. */
+export function neighborsOf(edges: readonly LineageEdge[]): Neighbors {
+  const found: Neighbors = { up: new Map(), down: new Map() };
   for (const { from, to } of edges) {
     found.down.set(from, [...(found.down.get(from) ?? []), to]);
     found.up.set(to, [...(found.up.get(to) ?? []), from]);
@@ -34,14 +34,14 @@ export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "picks" | "
 /** Return the part of the loaded graph that a view shows. */
 export function visible(graph: Graph, view: Extent): Shown {
   const data = graph.edges.filter((edge) => edge.kind === "data");
-  const near = neighboursOf(data);
+  const near = neighborsOf(data);
   const ids = idsOf(graph, near, view);
   const isCut = (side: Side, id: NodeId) => Number(near[side].get(id)?.filter((other) => graph.nodes.has(other) && !ids.has(other)).length) > 0 && Number(near[side].get(id)?.length) > view.most;
   const within = (edge: LineageEdge) => edgeWithin(edge, ids);
   const edges = data.filter(within);
-  const shownNear = neighboursOf(edges);
+  const shownNear = neighborsOf(edges);
   const nodes = [...ids].map((id) => graph.nodes.get(id)).filter((node) => node !== undefined);
-  const without = (node: LineageNode, side: Side, { [side]: neighbours }: Neighbours) => node[side] - (neighbours.get(node.id)?.length ?? 0);
+  const without = (node: LineageNode, side: Side, { [side]: neighbors }: Neighbors) => node[side] - (neighbors.get(node.id)?.length ?? 0);
   const hidden = new Map(nodes.map((node) => [node.id, { up: without(node, "up", shownNear), down: without(node, "down", shownNear) }]));
   const more = new Map([...hidden].map(([id, counts]) => [id, { ...counts }]));
   for (const [side, id] of view.folded.map(parseGrip)) {
@@ -57,7 +57,7 @@ export function visible(graph: Graph, view: Extent): Shown {
 
 /** Return the number of steps to the farthest node on a side. */
 export function farthest({ roots, edges }: Pick<Graph, "roots" | "edges">, side: Side): number {
-  const near = neighboursOf(edges.filter((edge) => edge.kind === "data"))[side];
+  const near = neighborsOf(edges.filter((edge) => edge.kind === "data"))[side];
   const seen = new Set(roots);
   let [newest, steps] = [[...roots], 0];
   for (;;) {
@@ -74,13 +74,13 @@ function edgeWithin({ from, to }: LineageEdge, ids: ReadonlySet<NodeId>): boolea
 const WRONG = ["failed", "failed_checks", "blocked", "late"];
 
 /** Return the loaded nodes that a view shows. */
-function idsOf(graph: Graph, near: Neighbours, view: Extent): Set<NodeId> {
+function idsOf(graph: Graph, near: Neighbors, view: Extent): Set<NodeId> {
   const ids = new Set<NodeId>(graph.roots);
   const folded = new Set<string>(view.folded);
   const grown = new Set<string>(view.grown);
   const isWrong = (id: NodeId) => WRONG.includes(String(graph.nodes.get(id)?.health.state));
-  // Many neighbours collapse into a number; those with problems are shown first.
-  const neighboursTo = (side: Side, id: NodeId) => {
+  // Many neighbors collapse into a number; those with problems are shown first.
+  const neighborsTo = (side: Side, id: NodeId) => {
     const all = near[side].get(id) ?? [];
     return all.length <= view.most || grown.has(`${side}:${id}`) ? all : all.toSorted((a, b) => Number(isWrong(b)) - Number(isWrong(a))).slice(0, view.most);
   };
@@ -90,7 +90,7 @@ function idsOf(graph: Graph, near: Neighbours, view: Extent): Set<NodeId> {
     for (let step = 0; step < view[side] && newest.length > 0; step++) {
       newest = newest
         .filter((id) => !folded.has(`${side}:${id}`))
-        .flatMap((id) => neighboursTo(side, id))
+        .flatMap((id) => neighborsTo(side, id))
         .filter((id) => !seen.has(id) && seen.add(id));
     }
     for (const id of seen) ids.add(id);

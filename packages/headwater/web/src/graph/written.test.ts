@@ -23,7 +23,7 @@ test("JSON has the shown nodes and columns", () => {
   expect(exported.columns.map((edge) => edge.to.id)).toEqual([id("b")]);
 });
 
-test("CSV has the shown nodes with their neighbours", () => {
+test("CSV has the shown nodes with their neighbors", () => {
   const lines = csvOf(SHOWN).split("\r\n");
   expect(lines[0]).toBe('"type","kind","namespace","name","state","owners","tags","upstream","downstream"');
   expect(lines).toContain(`"job","task","n","j1","healthy","","","${id("a")}","${id("b")}"`);

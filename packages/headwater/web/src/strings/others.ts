@@ -1,4 +1,4 @@
-/** Texts of the collapsed neighbours of a node. */
+/** Texts of the collapsed neighbors of a node. */
 export const OTHERS = {
   title: (count: number, side: string, name: string) => `${count.toLocaleString("en")} more ${side} of ${name}`,
   search: "Search by name, owner or tag",

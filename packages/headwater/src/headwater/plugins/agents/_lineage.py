@@ -47,7 +47,7 @@ class Upstream(_Followed):
         status: Status = "found"
         note = None
         if not items:
-            status, note = _without_neighbours(context, found["up"], "up", health)
+            status, note = _without_neighbors(context, found["up"], "up", health)
         return reply(
             status,
             health,
@@ -84,7 +84,7 @@ class Downstream(_Followed):
         if not affected and not indirect:
             where = {"node": found["node"], "depth": 1, "direction": "down"}
             tree = context.query("tree", where)
-            status, note = _without_neighbours(context, tree["down"], "down", health)
+            status, note = _without_neighbors(context, tree["down"], "down", health)
             if possible:
                 status, note = "not_reported", "Downstream jobs reported no column lineage."
             elif tree["down"]["children"]:
@@ -227,7 +227,7 @@ class Path(Tool):
 
 
 class Why(Tool):
-    """Return the evidence of an edge between two neighbours: its sources, first time and runs.
+    """Return the evidence of an edge between two neighbors: its sources, first time and runs.
 
     `grade`: verified by two independent sources, reported by one, possible (no source states
     which input feeds the output), contradicted by the SQL text, or stale. Use it before relying on
@@ -324,8 +324,8 @@ def _is_cut(top: Json) -> bool:
     return top["hasMore"] or any(leaf["hasMore"] for _, leaf, _ in walk(top))
 
 
-def _without_neighbours(context: Context, top: Json, way: Way, health: Json) -> tuple[Status, str]:
-    """Return why a node has no neighbours in a direction, and a note that explains it."""
+def _without_neighbors(context: Context, top: Json, way: Way, health: Json) -> tuple[Status, str]:
+    """Return why a node has no neighbors in a direction, and a note that explains it."""
     other: Way = "down" if way == "up" else "up"
     where = {"node": top["id"], "depth": 1, "direction": other}
     has_other = bool(context.query("tree", where)[other]["children"])

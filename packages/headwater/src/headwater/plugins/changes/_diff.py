@@ -10,7 +10,8 @@ from headwater.errors import DeadlineError
 from headwater.events.facets import Schema, SourceCode, SourceCodeLocation
 from headwater.graph.current import level_of, whole_graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, kind_of, node_id, typed_name
+from headwater.graph.nodes import Node, node_id, typed_name
+from headwater.node_facets import kind_of
 from headwater.plugins.changes.models import CodeDifference, DiffAnswer, SchemaDifference
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import ancestry_of, records_of

@@ -22,7 +22,7 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id, typed_name
 from headwater.graph.walk import reach
 from headwater.identity import DatasetName
-from headwater.lineage.neighbourhood import at_level, graph_around
+from headwater.lineage.neighborhood import at_level, graph_around
 from headwater.lookup import find_node
 from headwater.plugins.changes._steps import Step, steps_of
 from headwater.plugins.changes.models import ChangeKind, GraphChange, RunCounts, TimelineAnswer

@@ -69,7 +69,7 @@ def why_answer(
     to_field: _Field = None,
     limit: Limit = 5,
 ) -> models.WhyAnswer:
-    """Return the evidence of the edges between two neighbours, with the runs that state them.
+    """Return the evidence of the edges between two neighbors, with the runs that state them.
 
     The nodes are a job and a dataset, or two datasets with one job between them, in any order. With
     a column of each dataset, only the edges between these columns count. `limit` counts the runs of

@@ -24,7 +24,7 @@ from headwater.plugins.harvest.harvester import Cursor, Harvester, Portion
 from headwater.redaction import Redactor
 
 _REASONS = 10
-_MOST_RECENT = 20_000  # recent events that are recognised without querying the store
+_MOST_RECENT = 20_000  # recent events that are recognized without querying the store
 
 
 @dataclass(slots=True)

@@ -20,14 +20,15 @@ from headwater.graph.edges import LevelGraph
 from headwater.graph.frontier import Walked
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, kind_of, node_ref, owners_of
+from headwater.graph.nodes import Node, node_ref
 from headwater.graph.placeholders import only_datasets
-from headwater.graph.walk import neighbours, parts_of, reach, reached, replaced
+from headwater.graph.walk import neighbors, parts_of, reach, reached, replaced
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.columns import Step, columns_below
 from headwater.lineage.models import AffectedNode
 from headwater.lineage.tags import Tags, tags_of_tree
+from headwater.node_facets import kind_of, owners_of
 from headwater.projection.derived import newest_of
 from headwater.runs.summary import newest_run, run_line
 
@@ -122,7 +123,7 @@ def _possibly_affected(
     for node in deadline.popped(open_):
         if node not in found:
             found.add(node)
-            open_ += neighbours(graph, node, "down")
+            open_ += neighbors(graph, node, "down")
     return found
 
 

@@ -9,10 +9,11 @@ from headwater.graph.frontier import upstream_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, dataset_ref, kind_of
+from headwater.graph.nodes import Node, dataset_ref
 from headwater.graph.placeholders import only_datasets
 from headwater.graph.walk import reached, replaced
 from headwater.identity import DatasetName
+from headwater.node_facets import kind_of
 from headwater.plugins.incidents._named import Version
 from headwater.plugins.incidents._version import Affected, Spread
 from headwater.plugins.incidents.models import CleanDataset

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, name_of, node_id, platform_of
+from headwater.graph.nodes import Node, name_of, node_id
 from headwater.identity import DatasetName
+from headwater.node_facets import platform_of
 from headwater.plugins.incidents.models import Rerun
 from headwater.projection import Run, State
 from headwater.runs.service import parameters_of

@@ -17,11 +17,12 @@ from headwater.graph.frontier import Walked
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, dataset_ref, kind_of, node_ref, owners_of
+from headwater.graph.nodes import Node, dataset_ref, node_ref
 from headwater.graph.placeholders import is_job, only_datasets
 from headwater.identity import DatasetName
 from headwater.lineage.reached import generations_downstream
 from headwater.log import EventLog
+from headwater.node_facets import kind_of, owners_of
 from headwater.plugins.incidents import models
 from headwater.plugins.incidents._gaps import gaps_of
 from headwater.plugins.incidents._named import Version, find_version

@@ -20,7 +20,7 @@ from headwater.filter_values import platform_value
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.effective import EffectiveGraph
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, facets_of, kind_of, node_id, owners_of
+from headwater.graph.nodes import Node, facets_of, node_id
 from headwater.health.blocked import possibly_blocked
 from headwater.health.failing import checked_nodes, failing_jobs
 from headwater.health.freshness import rhythm_of, rhythm_of_writes
@@ -28,6 +28,7 @@ from headwater.health.models import HealthState
 from headwater.health.states import state_of
 from headwater.identity import DatasetName
 from headwater.kept import changes_since, everything, exists
+from headwater.node_facets import kind_of, owners_of
 from headwater.nodes.rows import place_by_name
 from headwater.projection import State
 from headwater.runs.summary import newest_run

@@ -14,11 +14,12 @@ from annotated_types import Ge, Le
 from headwater.errors import NotFoundError
 from headwater.graph.current import graph_of, once_an_event
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, node_id, node_ref, platform_of
-from headwater.graph.walk import neighbours
+from headwater.graph.nodes import Node, node_id, node_ref
+from headwater.graph.walk import neighbors
 from headwater.health.models import HealthState, NodeHealth
 from headwater.health.states import health_of
 from headwater.kept import kept
+from headwater.node_facets import platform_of
 from headwater.nodes.rows import place_by_name
 from headwater.plugins.map._index import Group, MapIndex, Path, groups_of
 from headwater.projection import State
@@ -260,7 +261,7 @@ def _pairs_of(state: State, nodes: list[Node]) -> set[tuple[str, str]]:
     return {
         (node_id(above), node_id(node))
         for node in nodes
-        for between in neighbours(graph, node, "up")
-        for above in (between, *neighbours(graph, between, "up"))
+        for between in neighbors(graph, node, "up")
+        for above in (between, *neighbors(graph, between, "up"))
         if above in shown and above != node
     }

@@ -10,10 +10,11 @@ from headwater import deadline
 from headwater.events import JobRef, shown_time
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, node_id, platform_of
-from headwater.graph.walk import neighbours
+from headwater.graph.nodes import Node, node_id
+from headwater.graph.walk import neighbors
 from headwater.health.models import NodeHealth
 from headwater.health.states import health_of, state_of
+from headwater.node_facets import platform_of
 from headwater.nodes.rows import place_by_activity
 from headwater.projection import RunState, State
 from headwater.projection.derived import began_at
@@ -98,8 +99,8 @@ def _runs(state: State, ref: JobRef) -> Iterator[PipelineRun]:
 def _upstream(state: State, node: Node) -> list[Node]:
     """Return the jobs that pass data to a pipeline, directly or through one dataset."""
     graph = graph_of(state, Level.PIPELINE)
-    above = neighbours(graph, node, "up")
+    above = neighbors(graph, node, "up")
     jobs = {other for other in above if other.type == "job"}
     for dataset in (other for other in above if other.type == "dataset"):
-        jobs |= {other for other in neighbours(graph, dataset, "up") if other.type == "job"}
+        jobs |= {other for other in neighbors(graph, dataset, "up") if other.type == "job"}
     return sorted(jobs - {node})

@@ -31,7 +31,7 @@ from headwater.graph.walk import graph_of_walk, reach, reached, walked_from
 from headwater.http.routes import Remembered, encoded, get
 from headwater.identity import DatasetName
 from headwater.lineage.columns import check_column
-from headwater.lineage.neighbourhood import at_level
+from headwater.lineage.neighborhood import at_level
 from headwater.lookup import find_field, find_node
 from headwater.plugins.marquez import models as marquez
 from headwater.plugins.marquez._service import Converter, run_of

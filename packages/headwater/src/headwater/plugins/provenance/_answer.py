@@ -20,13 +20,14 @@ from headwater.graph.frontier import Walked
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, kind_of, name_of, node_id, node_ref, owners_of
+from headwater.graph.nodes import Node, name_of, node_id, node_ref
 from headwater.graph.placeholders import is_job, only_datasets
 from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 from headwater.lineage.provenance import deleted_sources, origin, sources_of
 from headwater.lineage.tags import Tags, dataset_tag
 from headwater.lookup import find_dataset
+from headwater.node_facets import kind_of, owners_of
 from headwater.plugins.provenance import models
 from headwater.plugins.provenance._personal import personal_data
 from headwater.plugins.provenance._unknown import unknown_facts

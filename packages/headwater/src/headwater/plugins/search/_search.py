@@ -11,7 +11,8 @@ from typing import NamedTuple, cast
 
 from headwater import deadline
 from headwater.events import run_id_of
-from headwater.graph.nodes import Node, kind_of
+from headwater.graph.nodes import Node
+from headwater.node_facets import kind_of
 from headwater.nodes.rows import active_at, node_row
 from headwater.nodes.versions import datasets_with_version
 from headwater.plugins.search._index import candidates_of, index_of

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from headwater import deadline
 from headwater.events.facets import Documentation, Schema, Sql, Tags
-from headwater.graph.nodes import Node, facets_of, owners_of
+from headwater.graph.nodes import Node, facets_of
+from headwater.node_facets import owners_of
 from headwater.plugins.search._columns import columns_named, described_columns
 from headwater.projection import State
 from headwater.runs.summary import newest_run

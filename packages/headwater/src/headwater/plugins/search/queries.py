@@ -12,7 +12,8 @@ from headwater.errors import ConfigError
 from headwater.graph.current import whole_graph_of
 from headwater.graph.edges import LevelGraph
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, kind_of, node_ref
+from headwater.graph.nodes import Node, node_ref
+from headwater.node_facets import kind_of
 from headwater.nodes.listed import (
     Chosen,
     by_activity,

@@ -14,10 +14,11 @@ from headwater.filter_values import job_owners
 from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of, once_an_event, whole_graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, dataset_ref, facets_of, fields_of, name_of, owners_of
-from headwater.graph.walk import neighbours
+from headwater.graph.nodes import Node, dataset_ref, facets_of, fields_of, name_of
+from headwater.graph.walk import neighbors
 from headwater.identity import DatasetName
 from headwater.lineage.tags import WHOLE, Tags
+from headwater.node_facets import owners_of
 from headwater.projection import State
 from headwater.query.models import Answer, DatasetRef, FieldRef
 from headwater.query.pages import cut
@@ -235,7 +236,7 @@ def _downstream(state: State, roots: set[DatasetName]) -> set[DatasetName]:
     open_ = [Node.of_dataset(name) for name in roots]
     seen = set(open_)
     while open_:
-        for node in neighbours(graph, open_.pop(), "down"):
+        for node in neighbors(graph, open_.pop(), "down"):
             if node not in seen:
                 seen.add(node)
                 open_.append(node)

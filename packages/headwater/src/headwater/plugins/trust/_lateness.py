@@ -15,7 +15,7 @@ from headwater.health.freshness import late
 from headwater.health.models import Finding
 from headwater.health.rules import lateness_of
 from headwater.health.states import health_of
-from headwater.lineage.neighbourhood import at_level
+from headwater.lineage.neighborhood import at_level
 from headwater.lookup import find_node
 from headwater.plugins.trust.models import LatenessAnswer, Reason
 from headwater.projection import Run, RunState, State, outcome

@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { Assertion } from "./Assertion";
 
 const NOT_NULL = { assertion: "not_null", column: "id", success: false };
-const shown = (assertion: Record<string, unknown>, isLabelled = false) => {
-  const { container } = render(<Assertion assertion={{ ...NOT_NULL, ...assertion }} isLabelled={isLabelled} />);
+const shown = (assertion: Record<string, unknown>, isLabeled = false) => {
+  const { container } = render(<Assertion assertion={{ ...NOT_NULL, ...assertion }} isLabeled={isLabeled} />);
   return container;
 };
 
-test("a failed assertion of severity warn is labelled as a warning and is not red", () => {
+test("a failed assertion of severity warn is labeled as a warning and is not red", () => {
   const warned = shown({ severity: "warn" });
   expect(warned.textContent).toBe("not_null id(warning)");
   const failed = shown({});

@@ -8,15 +8,15 @@ import states from "../../components/state.module.css";
 const TONES: Record<AssertionResult, string | undefined> = { passed: states["good"], warned: undefined, failed: states["bad"], notRun: "muted" };
 const ICONS: Record<AssertionResult, IconName> = { passed: "done", warned: "fail", failed: "fail", notRun: "lost" };
 
-/** The result of an assertion; with `isLabelled`, as a visible text. */
-export function Assertion({ assertion, isLabelled = false }: { assertion: Readonly<Record<string, unknown>>; isLabelled?: boolean }): ReactNode {
+/** The result of an assertion; with `isLabeled`, as a visible text. */
+export function Assertion({ assertion, isLabeled = false }: { assertion: Readonly<Record<string, unknown>>; isLabeled?: boolean }): ReactNode {
   const result = resultOf(assertion);
   const isPlain = result === "passed" || result === "failed"; // said by the icon
   return (
     <span className={clsx(states["state"], TONES[result])}>
       <Icon name={ICONS[result]} />
       <span className="wrap">{[assertion["assertion"], assertion["column"]].filter(Boolean).join(" ")}</span>
-      <span className={isPlain && !isLabelled ? "hidden" : "muted"}>{isLabelled || isPlain ? DETAILS[result] : `(${DETAILS[result]})`}</span>
+      <span className={isPlain && !isLabeled ? "hidden" : "muted"}>{isLabeled || isPlain ? DETAILS[result] : `(${DETAILS[result]})`}</span>
     </span>
   );
 }

@@ -133,7 +133,7 @@ function Checks({ node, view }: Props): ReactNode {
       <ul className={styles["checks"]}>
         {assertions.map((assertion, place) => (
           <li key={place}>
-            <Assertion assertion={assertion} isLabelled />
+            <Assertion assertion={assertion} isLabeled />
           </li>
         ))}
       </ul>

@@ -27,7 +27,7 @@ interface Props {
   close: () => void;
 }
 
-/** The collapsed neighbours of a node, with a search and in groups; a click shows one, a group or all of them. */
+/** The collapsed neighbors of a node, with a search and in groups; a click shows one, a group or all of them. */
 export default function Others({ of, view, shown, pick: add, showAll, close }: Props): ReactNode {
   const [by, setBy] = useState<OthersBy>("owner");
   const [text, setText] = useState("");

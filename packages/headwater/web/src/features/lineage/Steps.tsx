@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { Icon } from "../../components/Icon";
-import { MOST_NEIGHBOURS } from "../../graph/view";
+import { MOST_NEIGHBORS } from "../../graph/view";
 import { useActions } from "./actions";
 import type { FlowNode } from "./flow";
 import { NODE } from "../../strings/lineage";
@@ -18,7 +18,7 @@ export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
     return (
       <button key={side} type="button" className={clsx(styles.step, styles[side], more > 0 && styles.more)} onClick={() => step(side, node.id, Math.max(0, more))} aria-label={text} title={text}>
         <Icon name={more > 0 ? "plus" : "minus"} />
-        {more > MOST_NEIGHBOURS ? NODE.more(more) : more > 0 && more}
+        {more > MOST_NEIGHBORS ? NODE.more(more) : more > 0 && more}
       </button>
     );
   });

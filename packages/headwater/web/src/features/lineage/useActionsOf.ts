@@ -3,7 +3,7 @@ import type { Change } from "../../navigation/address";
 import { columnKey, openColumn, lockedIn, toggleLocked } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
 import { type Grip, formatGrip } from "../../graph/grips";
-import { fold, grow, MOST_NEIGHBOURS, seek, toggleGroup, type View } from "../../graph/view";
+import { fold, grow, MOST_NEIGHBORS, seek, toggleGroup, type View } from "../../graph/view";
 import type { Actions } from "./actions";
 import type { Anchor } from "./Canvas";
 
@@ -19,8 +19,8 @@ export function useActionsOf(view: View, change: Change, setAnchor: (anchor: Anc
       step: (side, id, more) => {
         const isMore = more > 0;
         const grip = formatGrip(side, id);
-        // Many neighbours that were not shown before are chosen from a list.
-        if (more > MOST_NEIGHBOURS && !view.folded.includes(grip)) {
+        // Many neighbors that were not shown before are chosen from a list.
+        if (more > MOST_NEIGHBORS && !view.folded.includes(grip)) {
           choose(grip);
           return;
         }

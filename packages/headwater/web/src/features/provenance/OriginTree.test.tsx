@@ -45,7 +45,7 @@ test("a dropped dataset is marked", () => {
   expect(within(tree).getByText("Dropped").title).toBe("Dropped by cleanup");
 });
 
-test("missing versions, runs and commits are labelled", () => {
+test("missing versions, runs and commits are labeled", () => {
   const { tree } = shown(origin([member("orders")], [maker([origin([member("raw")]), origin([member("seen", "v1")], [], true)])]));
   expect(within(tree).getAllByText("no version reported")).toHaveLength(2);
   expect(within(tree).getByText("declared; no runs reported")).toBeTruthy();

@@ -107,7 +107,7 @@ export default function ProvenancePage(): ReactNode {
   );
 }
 
-/** The colour of a statement on personal data; an untagged dataset has none, because it may still contain such data. */
+/** The color of a statement on personal data; an untagged dataset has none, because it may still contain such data. */
 const TONES: Record<ProvenanceAnswer["personalData"]["state"], "plain" | "bad" | "warn"> = { contained: "bad", possible: "bad", excluded: "warn", unknown: "warn", untagged: "plain" };
 
 /** A note on personal data in the dataset. */

@@ -11,7 +11,7 @@ const LAYERS = ["[data-heading]", ".react-flow__node-frame", ".react-flow__edge-
 /**
  * Draw the graph in an element of the page as shapes and texts.
  *
- * The browser has computed all positions, line breaks and colours. HTML inside an SVG would be shorter, but only browsers show it.
+ * The browser has computed all positions, line breaks and colors. HTML inside an SVG would be shorter, but only browsers show it.
  */
 export async function drawingOf(root: HTMLElement): Promise<Drawing> {
   const { width, height } = root.getBoundingClientRect();
@@ -80,8 +80,8 @@ class Pen {
     const [x, y] = [box.x - this.origin.x, box.y - this.origin.y];
     const radius = Math.min(parseFloat(style.borderTopLeftRadius), width / 2, height / 2);
     const around = (by: number) => ({ x: x - by, y: y - by, width: width + 2 * by, height: height + 2 * by, rx: Math.max(0, radius + by) });
-    const shadows = [...style.boxShadow.matchAll(/(\w+\([^)]*\)) (\S+)px (\S+)px 0px (\S+)px/g)].map(([, colour = "", right, down, spread]) =>
-      tag("rect", { ...around(Number(spread)), ...paint("fill", colour), transform: `translate(${right} ${down})` }),
+    const shadows = [...style.boxShadow.matchAll(/(\w+\([^)]*\)) (\S+)px (\S+)px 0px (\S+)px/g)].map(([, color = "", right, down, spread]) =>
+      tag("rect", { ...around(Number(spread)), ...paint("fill", color), transform: `translate(${right} ${down})` }),
     );
     const shapes = [...shadows.toReversed(), tag("rect", { ...around(0), ...paint("fill", style.backgroundColor) })];
     const [, band = "", end] = /^linear-gradient\((\w+\([^)]*\)) (\S+)px,/.exec(style.backgroundImage) ?? [];
@@ -106,12 +106,12 @@ class Pen {
   }
 
   /** Draw one line of text, as long as the browser's even if a viewer lacks the typeface. */
-  private text({ text, left, right, top, end }: Line, style: CSSStyleDeclaration, colour = style.color): string {
+  private text({ text, left, right, top, end }: Line, style: CSSStyleDeclaration, color = style.color): string {
     const { fontWeight, fontSize, fontFamily } = style;
     const ascent = this.measure(text, style).fontBoundingBoxAscent;
     const kept = end === null ? text : this.cut(text, end - left);
     const length = end === null ? right - left : this.measure(kept, style).width;
-    return tag("text", { x: left - this.origin.x, y: top - this.origin.y + ascent, textLength: length, lengthAdjust: "spacingAndGlyphs", "font-size": fontSize, "font-weight": fontWeight === "400" ? null : fontWeight, "font-family": fontFamily === this.typeface ? null : fontFamily, ...paint("fill", colour) }, escaped(kept));
+    return tag("text", { x: left - this.origin.x, y: top - this.origin.y + ascent, textLength: length, lengthAdjust: "spacingAndGlyphs", "font-size": fontSize, "font-weight": fontWeight === "400" ? null : fontWeight, "font-family": fontFamily === this.typeface ? null : fontFamily, ...paint("fill", color) }, escaped(kept));
   }
 
   private measure(text: string, { fontWeight, fontSize, fontFamily }: CSSStyleDeclaration): TextMetrics {
@@ -132,8 +132,8 @@ class Pen {
     const left = x + parseFloat(style.paddingLeft) + parseFloat(style.borderLeftWidth);
     const { width, fontBoundingBoxAscent, fontBoundingBoxDescent } = this.measure(text, style);
     const top = y + (height - fontBoundingBoxAscent - fontBoundingBoxDescent) / 2;
-    const colour = element.value ? style.color : getComputedStyle(element, "::placeholder").color;
-    return this.text({ text, left, right: left + width, top, end: null }, style, colour);
+    const color = element.value ? style.color : getComputedStyle(element, "::placeholder").color;
+    return this.text({ text, left, right: left + width, top, end: null }, style, color);
   }
 }
 
@@ -169,11 +169,11 @@ function linesOf(element: Element, clip: DOMRect | null): Line[] {
   return seen;
 }
 
-/** Return a colour as attributes that viewers other than browsers can show. */
-function paint(name: "fill" | "stroke", colour: string): Record<string, string | number | null> {
-  const [red = 0, green = 0, blue = 0, alpha = 1] = (colour.match(/\d[\d.]*(?:e-?\d+)?/g) ?? []).map(Number);
-  if (colour === "none" || alpha === 0) return { [name]: "none" };
-  const scale = colour.startsWith("color(") ? 255 : 1;
+/** Return a color as attributes that viewers other than browsers can show. */
+function paint(name: "fill" | "stroke", color: string): Record<string, string | number | null> {
+  const [red = 0, green = 0, blue = 0, alpha = 1] = (color.match(/\d[\d.]*(?:e-?\d+)?/g) ?? []).map(Number);
+  if (color === "none" || alpha === 0) return { [name]: "none" };
+  const scale = color.startsWith("color(") ? 255 : 1;
   return { [name]: `rgb(${[red, green, blue].map((part) => Math.round(part * scale)).join(", ")})`, [`${name}-opacity`]: alpha === 1 ? null : alpha };
 }
 

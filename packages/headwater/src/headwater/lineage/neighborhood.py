@@ -21,7 +21,7 @@ from headwater.graph.nodes import Node, fields_of, node_id
 from headwater.graph.walk import (
     Place,
     has_stated_sources,
-    neighbours,
+    neighbors,
     parts_of,
     places_next,
     reach,
@@ -61,7 +61,7 @@ def graph_answer(
     generations, graph = generations_of(state), graph_around(state, root, chosen)
     roots = at_level(generations, graph, root, chosen)
     over = partial(_datasets_next, frozenset(roots)) if datasets else None
-    step = over or neighbours
+    step = over or neighbors
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, (up, down), strict=True):
         walked = walked_from(generations, root, way, chosen)
@@ -115,7 +115,7 @@ def graph_answer(
 def _expanded(
     next_to: Callable[[Node, str], list[Node]], shown: set[Node], grown: Iterable[str]
 ) -> set[Node]:
-    """Return the shown nodes and their neighbours on the sides in `grown`; ignore other nodes.
+    """Return the shown nodes and their neighbors on the sides in `grown`; ignore other nodes.
 
     Raises:
         ConfigError: a side has no direction.
@@ -134,7 +134,7 @@ def _datasets_next(kept: Set[Node], graph: Graph, node: Node, way: str) -> list[
     """Return the datasets one step away, skipping the jobs between them unless these are kept."""
     found: set[Node] = set()
     seen: set[Node] = set()
-    open_ = neighbours(graph, node, way)
+    open_ = neighbors(graph, node, way)
     for other in deadline.popped(open_):
         if other.type == "dataset" or other in kept:
             found.add(other)
@@ -145,8 +145,8 @@ def _datasets_next(kept: Set[Node], graph: Graph, node: Node, way: str) -> list[
 
 
 def _over(graph: Graph, node: Node, job: Node, way: str) -> Iterable[Node]:
-    """Return the neighbours of a job, limited to those connected with a dataset next to it."""
-    is_next = node.type == "dataset" and node in neighbours(graph, job, _OTHER[way])
+    """Return the neighbors of a job, limited to those connected with a dataset next to it."""
+    is_next = node.type == "dataset" and node in neighbors(graph, job, _OTHER[way])
     return [place.node for place in places_next(graph, Place(job, node if is_next else None), way)]
 
 
@@ -180,8 +180,8 @@ def _jobs_between(graph: Graph, shown: set[Node]) -> set[Node]:
     return {
         job
         for node in shown
-        for job in neighbours(graph, node, "down")
-        if job not in shown and shown.intersection(neighbours(graph, job, "down")) - {node}
+        for job in neighbors(graph, node, "down")
+        if job not in shown and shown.intersection(neighbors(graph, job, "down")) - {node}
     }
 
 

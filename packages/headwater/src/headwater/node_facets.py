@@ -1,0 +1,52 @@
+"""Owners, tags, platform and kind of a node, as the facets of its events state them.
+
+A dataset has the facets of all of its names. Lists, searches and details show these values.
+"""
+
+from __future__ import annotations
+
+from headwater.events.facets import DatasetType, JobType, Ownership, Storage, Symlinks, Tags
+from headwater.graph.nodes import Node, facets_of
+from headwater.identity import is_location
+from headwater.projection import State
+
+_WEB = ("http", "https", "ftp")
+"""Schemes of namespaces whose datasets are files, although their names are no paths."""
+
+_KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
+"""The kinds shown for values of the datasetType facet; all other values are shown as `table`."""
+
+
+def owners_of(state: State, node: Node) -> list[str]:
+    """Return the names in the ownership facets of a node."""
+    books = facets_of(state, node)
+    return sorted({owner for book in books for owner in book.parsed(Ownership).owners})
+
+
+def platform_of(state: State, node: Node) -> str | None:
+    """Return the integration of a job or storage layer of a dataset; None if unknown."""
+    books = facets_of(state, node)
+    if node.type == "job":
+        values = [book.parsed(JobType).integration for book in books]
+    else:
+        values = [book.parsed(Storage).storageLayer for book in books]
+    return next((value for value in values if value and value.lower() != "unknown"), None)
+
+
+def kind_of(state: State, node: Node) -> str:
+    """Return the kind of a dataset, from its datasetType facet or else from its names."""
+    for book in facets_of(state, node):
+        if stated := book.parsed(DatasetType).datasetType:
+            return _KINDS.get(stated.upper(), "table")
+        if book.get(Symlinks.KEY):
+            return "table"
+    if node.namespace.startswith("kafka:"):
+        return "stream"
+    is_file = is_location(node.dataset_name) or node.namespace.split(":")[0] in _WEB
+    return "file" if is_file else "table"
+
+
+def tags_of(state: State, node: Node) -> set[str]:
+    """Return the tags of a node; those of its columns as `key (field)`."""
+    tags = (tag for book in facets_of(state, node) for tag in book.parsed(Tags).tags)
+    return {f"{tag.label} ({tag.field})" if tag.field else tag.label for tag in tags}
