@@ -23,7 +23,7 @@ from headwater.projection import State, project
 from headwater.projection._apply import apply
 from packages.headwater.tests.support.entry_strategies import some_entries
 from packages.headwater.tests.support.graphs import DAG, TASK
-from packages.headwater.tests.truth.test_consistency import RUNS, events_of
+from packages.headwater.tests.support.random_runs import RUNS, events_of
 
 pytestmark = pytest.mark.replay
 

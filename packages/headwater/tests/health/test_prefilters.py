@@ -16,7 +16,7 @@ from headwater.health.failing import checked_nodes, possibly_failing
 from headwater.health.project import removed_model
 from headwater.projection import State
 from packages.headwater.tests.support.graphs import DAG, TASK
-from packages.headwater.tests.truth.test_consistency import RUNS, events_of
+from packages.headwater.tests.support.random_runs import RUNS, events_of
 
 _FAILED_CHECK = {"assertions": [{"assertion": "not_null", "success": False, "column": "id"}]}
 _FAILED_TEST = {"tests": [{"name": "unique", "type": "generic", "status": "fail"}]}

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal
 
-from headwater.events import ONLY_IN_TEXT, Evidence, shown_time
+from headwater.events import JobRef, shown_time
 from headwater.graph.edges import LevelGraph
 from headwater.graph.effective import EffectiveGraph
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
-from headwater.lineage.columns import combined
 from headwater.lineage.models import Seen
 from headwater.lineage.staleness import may_be_replaced, missed_runs
 from headwater.lineage.statements import (
     DECLARED,
     Statements,
     combined_statements,
+    has_edge,
     statements_by_run,
     statements_of,
 )
-from headwater.lineage.uses import COARSE, RunUses, UsesOfRuns, uses_of_runs
-from headwater.projection import State
+from headwater.lineage.uses import COARSE, uses_of_runs
+from headwater.projection import Run
 from headwater.projection.derived import descendants_of
-from headwater.projection.state import Use
 from headwater.query.parameters import Grade
 
 _MOST_OUTPUTS = 20
@@ -34,57 +33,36 @@ _MOST_OUTPUTS = 20
 class EdgeEvidence:
     """The evidence of the edges of one graph."""
 
-    def __init__(self, state: State, graph: LevelGraph) -> None:
-        self._state, self._graph = state, graph
-        self._uses: dict[Node, UsesOfRuns | None] = {}
+    def __init__(self, generations: Generations, graph: LevelGraph, level: Level) -> None:
+        self._generations, self._graph, self._level = generations, graph, level
+        self._members = cache(self._runs_of)
         self.differs_by_output = cache(self._differs_by_output)
 
-    def between(self, node: Node, other: Node) -> Evidence:
-        """Return the evidence of the edge between a job and a dataset, in either order.
+    def statements(
+        self, job: Node, source: DatasetName | None, target: DatasetName | None
+    ) -> Statements:
+        """Return the statements about an edge from or to a job in the newest run with the edge.
 
-        An edge without a known run, such as one that a job declares, is reported.
+        None stands for the job in place of the source or the target. For a task, all its runs in
+        the newest pipeline run with the edge count. An edge without a run is declared.
         """
-        job, dataset = (node, other) if node.type == "job" else (other, node)
-        runs = self._runs(job)
-        if runs is None or dataset.type == "job":
-            return "reported"
-        name = dataset.dataset_name
-        evidences = {
-            _evidence_of_use(uses, use, name)
-            for uses in runs.with_name(name)
-            for use in (*uses.reads.get(name, ()), *uses.writes.get(name, ()))
-        }
-        return combined(evidences) if evidences else "reported"
-
-    def statements(self, node: Node, other: Node, *, is_read: bool) -> Statements:
-        """Return the statements about the edge of a job and a dataset in the run of the edge."""
-        job, dataset = (node, other) if node.type == "job" else (other, node)
-        runs = self._runs(job)
-        if runs is None or dataset.type == "job":
-            return Statements(frozenset({DECLARED}))
-        edge = (dataset.dataset_name, None) if is_read else (None, dataset.dataset_name)
-        found = combined_statements(statements_of(uses, *edge) for uses in runs.of(*edge))
+        if self._level is Level.TASK:
+            found = newest_statements(self._generations, job.job_ref, source, target)
+        else:
+            runs, state = self._members(job), self._generations.state
+            parts = uses_of_runs(state, runs[0].key, runs).of(source, target) if runs else ()
+            found = combined_statements(statements_of(uses, source, target) for uses in parts)
         return found if found.found else Statements(frozenset({DECLARED}))
 
     def _differs_by_output(self, node: Node) -> bool:
         """Return True if the sources of some outputs of a job are marked as unknown."""
+        uses = (use for run in self._members(node) for use in run.outputs.values())
+        return any(use.dataset_facets.get(COARSE) for use in uses)
+
+    def _runs_of(self, node: Node) -> list[Run]:
+        """Return the run of a job in the graph and all runs below it; none for a dataset."""
         run = self._graph.runs.get(node.job_ref) if node.type == "job" else None
-        members = (run, *descendants_of(self._state, run)) if run else ()
-        return any(use.dataset_facets.get(COARSE) for m in members for use in m.outputs.values())
-
-    def _runs(self, job: Node) -> UsesOfRuns | None:
-        """Return the uses of the run of a job in the graph, and of the runs below it."""
-        if job not in self._uses:
-            run = self._graph.runs.get(job.job_ref) if job.type == "job" else None
-            members = (run, *descendants_of(self._state, run)) if run else ()
-            self._uses[job] = uses_of_runs(self._state, run.key, members) if run else None
-        return self._uses[job]
-
-
-def _evidence_of_use(uses: RunUses, use: Use, name: DatasetName) -> Evidence:
-    if use.facets.get(ONLY_IN_TEXT):
-        return "sql"
-    return "verified" if uses.in_text.names(name) else "reported"
+        return [run, *descendants_of(self._generations.state, run)] if run else []
 
 
 def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, end: Node) -> Grade:
@@ -96,9 +74,8 @@ def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, 
     is_read = end.type == "job"
     job, dataset = (end, start) if is_read else (start, end)
     name = dataset.dataset_name
-    stated = EdgeEvidence(generations.state, graph.part_of(job.job_ref)).statements(
-        job, dataset, is_read=is_read
-    )
+    evidence = EdgeEvidence(generations, graph.part_of(job.job_ref), Level.TASK)
+    stated = evidence.statements(job, *((name, None) if is_read else (None, name)))
     missed = missed_runs(generations, job.job_ref, name, is_read=is_read)
     is_replaced = not is_read and may_be_replaced(generations, job.job_ref, name)
     grade = stated.grade(missed, may_be_replaced=is_replaced)
@@ -112,25 +89,20 @@ def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, 
 
 
 def seen(
-    generations: Generations, parent: Node, node: Node, way: Literal["up", "down"]
+    generations: Generations, ref: JobRef, source: DatasetName | None, target: DatasetName | None
 ) -> Seen | None:
-    """Return when the edge between two nodes of a tree of tasks was first and last reported.
+    """Return when an edge of a task was first and last reported; None if no run reported it.
 
-    Return None if no run reported the edge. The runs of the task are searched from both ends, so
-    the cost grows with their number only if the edge was added late or disappeared long ago.
+    None stands for the task in place of the source or the target. The runs of the task are searched
+    from both ends, so the cost grows with their number only if the edge was added late or
+    disappeared long ago.
     """
-    if parent.type == node.type:
-        return None
-    job, dataset = (node, parent) if node.type == "job" else (parent, node)
-    side = "reads" if (way == "up") == (node is dataset) else "writes"
-    name = dataset.dataset_name
 
-    def has_edge(generation: Generation) -> bool:
-        edges = generation.edges
-        return bool(generation.runs) and name in (edges.reads if side == "reads" else edges.writes)
+    def is_reported(generation: Generation) -> bool:
+        return bool(generation.runs) and has_edge(generation.edges, source, target)
 
-    runs = generations.history(job.job_ref)
-    first, last = (next(filter(has_edge, order), None) for order in (runs, reversed(runs)))
+    runs = generations.history(ref)
+    first, last = (next(filter(is_reported, order), None) for order in (runs, reversed(runs)))
     if first is None or last is None:
         return None
     return {"first": shown_time(first.started), "last": shown_time(last.started)}
@@ -145,10 +117,18 @@ def statements_of_pair(
     """
     if job.type != "job" or "job" in (source.type, target.type):
         return Statements()
-    names = source.dataset_name, target.dataset_name
-    for generation in reversed(generations.history(job.job_ref)):
-        edges = generation.edges
-        if names[1] in edges.writes and names[0] in edges.sources_of(names[1]):
-            stated = statements_by_run(generations.state, generation, *names)
+    return newest_statements(generations, job.job_ref, source.dataset_name, target.dataset_name)
+
+
+def newest_statements(
+    generations: Generations, ref: JobRef, source: DatasetName | None, target: DatasetName | None
+) -> Statements:
+    """Return the statements about an edge of the newest generation of a task that has it.
+
+    None stands for the task in place of the source or the target.
+    """
+    for generation in reversed(generations.history(ref)):
+        if has_edge(generation.edges, source, target):
+            stated = statements_by_run(generations.state, generation, source, target)
             return combined_statements(found for _, found in stated)
     return Statements()

@@ -85,7 +85,7 @@ class _Data:
         self.root = root
         self.graph = walked_from(generations, root, way, level)
         self.parts: list[Node] = []
-        self.evidence = EdgeEvidence(generations.state, self.graph)
+        self.evidence = EdgeEvidence(generations, self.graph, level)
         # a node may have several leaves
         self._data_of = cache(partial(_leaf, generations.state, self.graph))
         self.within = cache(self._within)
@@ -104,18 +104,17 @@ class _Data:
         """Return a node without children; a data edge connects it with `parent`."""
         memory.charge()
         generations, way, level = self._generations, self._way, self._level
-        evidence = self.evidence.between(parent, node) if parent else None
-        times = seen(generations, parent, node, way) if parent and level is Level.TASK else None
-        leaf: TreeNode = {
-            **self._data_of(node), "children": [], "evidence": evidence, "seen": times
-        }  # fmt: skip
+        leaf: TreeNode = {**self._data_of(node), "children": []}
         if parent and parent.type != node.type:
             is_read = (way == "up") == (node.type == "dataset")
-            stated = self.evidence.statements(parent, node, is_read=is_read)
             job, dataset = (node, parent) if node.type == "job" else (parent, node)
+            name = dataset.dataset_name
+            edge = (name, None) if is_read else (None, name)
+            stated = self.evidence.statements(job, *edge)
+            leaf["evidence"] = stated.evidence
             missed, is_replaced = 0, False
             if level is Level.TASK:
-                name = dataset.dataset_name
+                leaf["seen"] = seen(generations, job.job_ref, *edge)
                 missed = missed_runs(generations, job.job_ref, name, is_read=is_read)
                 ends = (node, origin or job) if way == "up" else (origin or job, node)
                 of_pair = statements_of_pair(generations, parent, *ends)
@@ -124,7 +123,8 @@ class _Data:
             leaf["grade"] = stated.grade(missed, may_be_replaced=is_replaced)
             leaf["statedBy"] = [item.answer() for item in sorted(stated.found, key=str)]
         elif parent:
-            leaf["grade"], leaf["statedBy"] = "reported", [DECLARED.answer()]
+            leaf["evidence"] = leaf["grade"] = "reported"
+            leaf["statedBy"] = [DECLARED.answer()]
         return leaf
 
 

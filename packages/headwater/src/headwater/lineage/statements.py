@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from headwater.events import ONLY_IN_TEXT
+from headwater.events import ONLY_IN_TEXT, Evidence
 from headwater.graph.generation import Generation
 from headwater.graph.placeholders import only_datasets
+from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
 from headwater.lineage.models import EdgeStatement
 from headwater.lineage.producers import tool_of
@@ -52,6 +53,14 @@ class Statements(NamedTuple):
     is_possible: bool = False
     """True if no source states that the input feeds the output."""
 
+    @property
+    def evidence(self) -> Evidence:
+        """`sql` if only a SQL text states the edge, and `verified` if facets or inputs do, too."""
+        kinds = {item.kind for item in self.found}
+        if "sql" not in kinds:
+            return "reported"
+        return "verified" if len(kinds) > 1 else "sql"
+
     def grade(self, missed: int = 0, *, may_be_replaced: bool = False) -> Grade:
         """Return the grade of the edge, given the newer finished runs that lack it.
 
@@ -79,6 +88,13 @@ def combined_statements(parts: Iterable[Statements]) -> Statements:
         not is_named and any(part.is_contradicted for part in every),
         bool(every) and all(part.is_possible for part in every),
     )
+
+
+def has_edge(edges: Edges, source: DatasetName | None, target: DatasetName | None) -> bool:
+    """Return True for an edge between two datasets; None stands for the job on a side."""
+    if target is None:
+        return source in edges.reads
+    return target in edges.writes and (source is None or source in edges.sources_of(target))
 
 
 def statements_of(

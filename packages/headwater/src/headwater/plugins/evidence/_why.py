@@ -18,7 +18,6 @@ from headwater.graph.generations import Generations
 from headwater.graph.lifecycle import former_names
 from headwater.graph.nodes import Node, name_of, node_id, node_ref
 from headwater.graph.placeholders import is_job
-from headwater.graph.run_edges import Edges
 from headwater.graph.sql_changes import renamed_by_text
 from headwater.identity import DatasetName
 from headwater.lineage.models import EdgeStatement
@@ -30,6 +29,7 @@ from headwater.lineage.statements import (
     StatementKind,
     Statements,
     combined_statements,
+    has_edge,
     statements_by_run,
 )
 from headwater.lookup import find_node
@@ -50,14 +50,6 @@ class _Edge(NamedTuple):
     job: JobRef
     source: DatasetName | None
     target: DatasetName | None
-
-    def is_in(self, edges: Edges) -> bool:
-        """Return True if the edge is among those of a generation."""
-        if self.target is None:
-            return self.source in edges.reads
-        if self.source is None:
-            return self.target in edges.writes
-        return self.target in edges.writes and self.source in edges.sources_of(self.target)
 
 
 @query("why", Times.THEN)
@@ -126,7 +118,8 @@ def _why(
     stated = [
         generation
         for generation in deadline.watched(history)
-        if edge.is_in(edges_of[generation]) and _is_stated(generations, generation, edge, fields)
+        if has_edge(edges_of[generation], edge.source, edge.target)
+        and _is_stated(generations, generation, edge, fields)
     ]
     if not stated:
         return None
