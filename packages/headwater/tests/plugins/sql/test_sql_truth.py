@@ -22,7 +22,15 @@ _PLACES = {
     "snowflake": "snowflake://org-account|SHOP.PUBLIC.",
     "bigquery": "bigquery|shop.public.",
     "spark": "spark://thrift:10000|public.",
+    "redshift": "redshift://cluster.region:5439|shop.public.",
+    "databricks": "databricks://workspace|shop.public.",
+    "trino": "trino://coordinator:8080|shop.public.",
+    "tsql": "mssql://db:1433|shop.dbo.",
+    "mysql": "mysql://db:3306|shop.",
+    "oracle": "oracle://db:1521|shop.public.",
+    "clickhouse": "clickhouse://db:9000|shop.",
 }
+_UPPER = "snowflake", "oracle"
 _TABLES = {
     "orders": "id customer_id amount status created_at note",
     "customers": "id name email region_id parent_id",
@@ -38,7 +46,8 @@ _TABLES = {
     "tags": "id labels",
     "Invoices": "InvoiceId TotalAmount",
 }
-_ALL = " ".join(_PLACES)
+_ALL = "postgres duckdb snowflake bigquery spark"
+"""The dialects of the statements in `shared.yaml`."""
 
 
 class _Truth(NamedTuple):
@@ -51,12 +60,16 @@ class _Truth(NamedTuple):
 
 
 def _statements(dialect: str) -> dict[str, str]:
-    items = [
-        item
-        for name in ("shared", dialect)
-        for item in yaml.safe_load((_FOLDER / f"{name}.yaml").read_text())
+    own = [
+        path for path in (f"{dialect}.yaml", f"{dialect}_more.yaml") if (_FOLDER / path).exists()
     ]
-    return {item["sql"]: item["is"] for item in items if dialect in item.get("in", _ALL).split()}
+    shared = [item for item in _items("shared.yaml") if dialect in item.get("in", _ALL).split()]
+    items = (*shared, *(item for path in own for item in _items(path)))
+    return {item["sql"]: item["is"] for item in items if dialect in item.get("in", dialect).split()}
+
+
+def _items(path: str) -> list[dict[str, str]]:
+    return list(yaml.safe_load((_FOLDER / path).read_text()))
 
 
 def _truth(text: str) -> _Truth:
@@ -83,7 +96,7 @@ def _read(build: Any, sql: str, truth: _Truth, dialect: str) -> _Truth | str:
     place = _PLACES[dialect]
 
     def spelled(name: str) -> str:
-        return name.upper() if dialect == "snowflake" and name.islower() else name
+        return name.upper() if dialect in _UPPER and name.islower() else name
 
     def described(table: str) -> dict[str, Any]:
         fields = [{"name": spelled(name)} for name in _TABLES[table].split()]
@@ -104,7 +117,7 @@ def _read(build: Any, sql: str, truth: _Truth, dialect: str) -> _Truth | str:
         return "not read"
 
     def plain(name: str) -> str:
-        return name.lower() if dialect == "snowflake" and name.isupper() else name
+        return name.lower() if dialect in _UPPER and name.isupper() else name
 
     def table(name: DatasetName) -> str:
         prefix = place.partition("|")[2]

@@ -24,10 +24,26 @@ def read_update(parsed: exp.Update, session: Session) -> Statement | None:
         name: [value] for equation in parsed.expressions for name, value in _assigned(equation)
     }
     from_ = parsed.args.get("from_")
-    select = _select_from(parsed.this, [from_.this] if from_ else [])
+    if from_ and (own := _named_in(from_, parsed.this)):  # UPDATE a … FROM t AS a of T-SQL
+        parsed.this.replace(exp.Table(**{key: own.args.get(key) for key in _NAME_PARTS}).copy())
+        select = _select_from(from_.this, [])
+    else:
+        select = _select_from(parsed.this, [from_.this] if from_ else [])
     return _new_change(
         "update", parsed, values_by_column, select, parsed.args.get("where"), session
     )
+
+
+_NAME_PARTS = "this", "db", "catalog", "alias"
+
+
+def _named_in(from_: exp.Expr, target: exp.Expr) -> exp.Table | None:
+    """Return the table in FROM whose alias is the name of the target."""
+    if not isinstance(target, exp.Table) or target.db:
+        return None
+    items = (from_.this, *(join.this for join in from_.this.args.get("joins") or ()))
+    named = (item for item in items if isinstance(item, exp.Table) and item.alias == target.name)
+    return next(named, None)
 
 
 def _assigned(equation: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
@@ -159,21 +175,26 @@ def _new_change(
     relation = read_query(select, statement, session, changed=statement.target)
     name_columns(statement, relation, [name for name, _ in pairs], session)
     if unnamed := statement.columns.pop("", None):
-        statement.unnamed = _without(unnamed, statement.target)
+        statement.unnamed = without(unnamed, statement.target)
         statement.has_all_columns = False
     for name, origins in statement.columns.items():
-        statement.columns[name] = _without(origins, statement.target)
-    statement.indirect = _without(statement.indirect, statement.target)
+        statement.columns[name] = without(origins, statement.target)
+    statement.indirect = without(statement.indirect, statement.target)
     return statement
 
 
-def _without(origins: Origins, table: Table | None) -> Origins:
+def without(origins: Origins, table: Table | None) -> Origins:
+    """Return origins except those of a table."""
     return frozenset(origin for origin in origins if origin.table != table)
 
 
 def _select_from(target: exp.Expr, tables: Iterable[exp.Expr]) -> exp.Select:
     """Return a SELECT from a target and other tables, such as `a, b JOIN c`."""
-    select = exp.select().from_(target.copy())
+    first = target.copy()
+    own_joins = first.args.pop("joins", None) or []
+    select = exp.select().from_(first)
+    for join in own_joins:
+        select.append("joins", join.copy())
     for table in tables:
         bare = table.copy()
         joins = bare.args.pop("joins", None) or []

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-from headwater.plugins.sql.steps import Steps, parse_statement
+from headwater.plugins.sql.steps import Steps, UnreadError, parse_statement
 
 _Changes = exp.Insert | exp.Update | exp.Delete | exp.Merge
 
 _AS_TABLE = re.compile(r"\b(as)\s+table\s+([\w.\"`]+)", re.I)
 _UNSUPPORTED = re.compile(
     r"\bon\s+commit\s+drop\b|\bwith\s+(?:(?:local|cascaded)\s+)?check\s+option\b"
-    r"|\bwith\s*\(\s*(?:security_|check_option)[^)]*\)|(?<=\bcreate\s)snapshot\s+(?=table\b)",
+    r"|\bwith\s*\(\s*(?:security_|check_option)[^)]*\)|(?<=\bcreate\s)snapshot\s+(?=table\b)"
+    r"|(?<=\bmerge\s)with\s+schema\s+evolution\s+(?=into\b)",
     re.I,
 )
 """Clauses that sqlglot cannot parse, and that do not change the edges."""
@@ -63,13 +64,38 @@ def split(parsed: exp.Expr) -> Iterator[exp.Expr]:
     elif isinstance(parsed, exp.Uncache):
         yield exp.Drop(this=parsed.this, kind="TABLE")
     else:
+        _check_target(parsed)
         for table in parsed.find_all(exp.Table):
+            if isinstance(table.this, exp.Parameter):  # a variable of T-SQL
+                table.set("this", exp.to_identifier(f"@{table.this.name}"))
             if isinstance(table.this, exp.DynamicIdentifier) and table.this.this.is_string:
                 _replace(table, table.this.this.name)
         if isinstance(parsed, exp.Insert) and isinstance(parsed.args.get("source"), exp.Table):
             parsed.set("expression", exp.select("*").from_(parsed.args["source"].copy()))
         yield from _changes_in_ctes(parsed)
-        yield parsed
+        yield _filled(parsed) or parsed
+
+
+def _check_target(parsed: exp.Expr) -> None:
+    """Check that a change names a table, not a common table expression through which it is changed.
+
+    Raises:
+        UnreadError: it names a common table expression.
+    """
+    with_, target = parsed.args.get("with_"), parsed.this
+    if with_ and isinstance(parsed, exp.Update | exp.Delete | exp.Merge):
+        names = {cte.alias.lower() for cte in with_.expressions}
+        if isinstance(target, exp.Table) and not target.db and target.name.lower() in names:
+            raise UnreadError(f"it changes the common table expression {target.name}")
+
+
+def _filled(parsed: exp.Expr) -> exp.Insert | None:
+    """Return the INSERT that a materialized view of ClickHouse makes into its table, by name."""
+    properties = parsed.args.get("properties") if isinstance(parsed, exp.Create) else None
+    to_table = properties.find(exp.ToTableProperty) if properties else None
+    if to_table is None:
+        return None
+    return exp.Insert(this=to_table.this.copy(), expression=parsed.expression.copy(), by_name=True)
 
 
 def _replace(table: exp.Table, name: str) -> None:
@@ -104,15 +130,20 @@ def _changes_in_ctes(parsed: exp.Expr) -> Iterator[exp.Expr]:
     """Yield the changes in common table expressions; each is replaced by the rows it returns."""
     with_ = parsed.args.get("with_")
     before: list[exp.Expr] = []
-    for cte in with_.expressions if with_ else ():
+    for cte in list(with_.expressions) if with_ else ():
         change = cte.this
         if isinstance(change, _Changes):
             own = change.copy()
             if before:
                 own.set("with_", exp.With(expressions=[item.copy() for item in before]))
             yield own
+            if not change.args.get("returning"):  # no other part can read it
+                cte.pop()
+                continue
             cte.set("this", _returned(change))
         before.append(cte)
+    if with_ and not with_.expressions:
+        parsed.set("with_", None)
 
 
 def _returned(change: exp.Expr) -> exp.Select:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 
 from sqlglot import exp
 
@@ -84,7 +85,8 @@ def pivot_of(statement: exp.Pivot) -> exp.Pivot:
         field = exp.In(this=into.this.copy(), expressions=items)
         return exp.Pivot(expressions=into.expressions, fields=[field], unpivot=True)
     fields = [item if isinstance(item, exp.In) else exp.In(this=item) for item in items]
-    names = [value.name for field in fields for value in field.expressions]
+    values = [[value.name for value in field.expressions] for field in fields]
+    names = ["_".join(combination) for combination in product(*values)]
     using = statement.args.get("using") or [exp.Count(this=exp.Star())]
     if len(using) > 1 or isinstance(using[0], exp.Alias):
         names = [f"{name}_{item.alias or item.sql('duckdb')}" for name in names for item in using]

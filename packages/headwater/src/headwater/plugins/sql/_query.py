@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
+from headwater.plugins.sql._clauses import (
+    clauses,
+    column_name,
+    fields_of,
+    flat,
+    is_opaque,
+    names_a_table,
+    names_by_name,
+    names_of_using,
+    parts_of_window,
+    row_of,
+    scalars_of,
+    variable_name,
+)
 from headwater.plugins.sql._kinds import FILTER, GROUP_BY, IDENTITY, JOIN, SORT, parts_of
 from headwater.plugins.sql._pivots import pivot_of, pivoted
-from headwater.plugins.sql._stars import PSEUDO_COLUMNS, chooses_columns, name_pattern
+from headwater.plugins.sql._stars import PSEUDO_COLUMNS, chooses_columns, is_hidden, name_pattern
 from headwater.plugins.sql.relations import (
     NONE,
     Frame,
@@ -72,7 +85,9 @@ class Reader:
             return self._pivoted(pivot_of(node), relation or Relation(is_whole=False), frame)
         else:
             return Relation(is_whole=False)
-        rows = self._order(node, Frame(outer, ctes), found.columns)
+        frame = Frame(outer, ctes)
+        rows = self._order(node, frame, found.columns)
+        rows = rows.union(*(self._origins(part, frame, kind) for kind, part in clauses(node)))
         return replace(found, rows=found.rows | rows)
 
     def has_unread_columns(self, node: exp.Expr) -> bool:
@@ -88,6 +103,8 @@ class Reader:
         ctes = dict(outside)
         for cte in with_.expressions:
             names = cte.alias_column_names
+            if cte.args.get("scalar"):  # of ClickHouse: WITH expression AS name
+                continue
             if with_.recursive and isinstance(cte.this, exp.SetOperation):
                 found = self.query(cte.this.this, ctes, outer).renamed(names)
                 before = None
@@ -115,7 +132,7 @@ class Reader:
                 rows=rows, is_whole=False, other=lambda name: left.column(name) | right.column(name)
             )
         if node.args.get("by_name"):
-            names = dict.fromkeys((*left.by_name, *right.by_name))
+            names = names_by_name(node, left, right)
             both = tuple((name, left.column(name) | right.column(name)) for name in names)
             return Relation(both, rows)
         pairs = zip(left.columns, right.columns, strict=False)
@@ -139,28 +156,9 @@ class Reader:
         self, node: exp.Select, ctes: Mapping[str, Relation], outer: Frame | None
     ) -> Relation:
         frame = Frame(outer, ctes)
-        frame.windows = {window.name: window for window in node.args.get("windows") or ()}
-        from_ = node.args.get("from_")
-        rows = self._add(from_.this, frame) if from_ else NONE
-        for item in (*(node.args.get("joins") or ()), *(node.args.get("laterals") or ())):
-            rows |= self._add(item, frame)
-        if match := node.args.get("match"):
-            rows |= self._match(match, frame)
-        columns: list[tuple[str, Origins]] = []
-        stars = []
-        for projection in node.expressions:
-            if projection.is_star or chooses_columns(projection):
-                stars.append(self._star(projection, frame))
-                columns += stars[-1].columns
-                continue
-            if isinstance(projection, exp.Aliases):
-                columns += self._aliases(projection, frame)
-                continue
-            name, origins = self._name(projection), self._origins(projection, frame)
-            columns.append((name, origins))
-            if isinstance(projection, exp.Alias):
-                frame.aliases[name] = origins
-        for kind, clause in _clauses(node):
+        rows = self._from(node, frame)
+        columns, stars = self._projections(node, frame)
+        for kind, clause in clauses(node):
             rows |= self._origins(clause, frame, kind)
         rows |= self._group(node, frame, columns) | self._order(node, frame, columns)
         if node.args.get("distinct"):
@@ -169,6 +167,44 @@ class Reader:
         other = unknown[0].other if len(unknown) == 1 else None
         return Relation(tuple(columns), rows, not unknown, other)
 
+    def _from(self, node: exp.Select, frame: Frame) -> Origins:
+        """Add the sources of a SELECT to its frame; return the origins of their rows."""
+        frame.windows = {window.name: window for window in node.args.get("windows") or ()}
+        from_ = node.args.get("from_")
+        rows = self._add(from_.this, frame) if from_ else NONE
+        for item in scalars_of(node):
+            frame.aliases[item.alias] = self._origins(item.this, frame)
+        for item in (*(node.args.get("joins") or ()), *(node.args.get("laterals") or ())):
+            rows |= self._add(item, frame)
+        match = node.args.get("match")
+        return rows | self._match(match, frame) if match else rows
+
+    def _projections(
+        self, node: exp.Select, frame: Frame
+    ) -> tuple[list[tuple[str, Origins]], list[Relation]]:
+        """Return the columns of a SELECT, and the relations that its `*` stand for."""
+        columns: list[tuple[str, Origins]] = []
+        stars, unnamed = [], 0
+        for projection in node.expressions:
+            if projection.is_star or chooses_columns(projection):
+                stars.append(self._star(projection, frame))
+                columns += stars[-1].columns
+                continue
+            if several := self._several(projection, frame):
+                columns += several
+                continue
+            if any(part is not projection for part in projection.find_all(exp.Columns)):
+                self._origins(projection, frame)  # one column for each that it chooses
+                stars.append(Relation(is_whole=False))
+                continue
+            name = column_name(projection, self._dialect, unnamed)
+            unnamed += name == f"f{unnamed}_"
+            origins = self._origins(projection, frame)
+            columns.append((name, origins))
+            if isinstance(projection, exp.Alias):
+                frame.aliases[name] = origins
+        return columns, stars
+
     def _star(self, projection: exp.Expr, frame: Frame) -> Relation:
         """Return the columns of `*`, which may have EXCEPT, REPLACE and RENAME."""
         star = projection if isinstance(projection, exp.Star) else projection.this
@@ -176,7 +212,7 @@ class Reader:
             self._mark(named)
             if not named.is_star:
                 self._column(named, frame)
-        excluded = {column.name for column in star.args.get("except_") or ()}
+        excluded = {(item.text("table"), item.name) for item in star.args.get("except_") or ()}
         renamed = {item.this.name: item.alias for item in star.args.get("rename") or ()}
         table = projection.table if isinstance(projection, exp.Column) else ""
         found = frame.star(table, excluded, renamed)
@@ -193,16 +229,6 @@ class Reader:
             self.has_unknown_uses = True
             return Relation(is_whole=False)
         return replace(found, columns=chosen)
-
-    def _name(self, projection: exp.Expr) -> str:
-        """Return the name that PostgreSQL and Redshift give a column; mostly the function's."""
-        inner = projection
-        while isinstance(inner, exp.Window | exp.WithinGroup | exp.Filter | exp.Paren):
-            inner = inner.this
-        if name := inner.output_name:
-            return name
-        function = _FUNCTION.match(inner.sql(self._dialect))
-        return (function[1] or function[2]).lower() if function else "?column?"
 
     def _match(self, match: exp.MatchRecognize, frame: Frame) -> Origins:
         """Replace the sources by those rows that MATCH_RECOGNIZE returns; return their origins."""
@@ -221,9 +247,26 @@ class Reader:
         frame.sources = {match.alias: Relation(tuple(columns), is_whole=is_whole)}
         return rows
 
-    def _aliases(self, item: exp.Aliases, frame: Frame) -> NamedColumns:
-        """Return the columns of a function with several, such as `stack(…) AS (a, b)`."""
-        return self._named(item.this, [column.name for column in item.expressions], frame)
+    def _several(self, item: exp.Expr, frame: Frame) -> NamedColumns:
+        """Return the columns of an item of SELECT with several; none if it has one.
+
+        Such items are functions with names, as in `stack(…) AS (a, b)` and Spark's TRANSFORM
+        USING, a row as in PostgreSQL's `(t).*`, and DuckDB's `unnest` of a structure.
+        """
+        if isinstance(item, exp.Aliases):
+            return self._named(item.this, [column.name for column in item.expressions], frame)
+        if isinstance(item, exp.QueryTransform) and (schema := item.args.get("schema")):
+            origins = NONE.union(*(self._origins(value, frame) for value in item.expressions))
+            return [(column.name, origins) for column in schema.expressions]
+        if isinstance(item, exp.Dot) and item.is_star and (row := row_of(item, frame)):
+            self._mark(row)
+            return frame.star(row.name, set()).columns
+        if isinstance(item, exp.Explode | exp.Unnest | exp.Inline) and isinstance(
+            item.this or item.expressions[0], exp.Struct
+        ):
+            struct = item.this or item.expressions[0]
+            return [(name, self._origins(value, frame)) for name, value in fields_of(struct)]
+        return ()
 
     def _named(self, function: exp.Expr, names: list[str], frame: Frame) -> NamedColumns:
         """Return the columns of a function, of which each has all of its arguments.
@@ -260,7 +303,7 @@ class Reader:
     def _join(self, item: exp.Join, frame: Frame, before: Mapping[str, Relation]) -> Origins:
         rows = self._add(item.this, frame)
         after = [relation for name, relation in frame.sources.items() if name not in before]
-        for name in _using(item, before.values(), after):
+        for name in names_of_using(item, before.values(), after):
             left = frame.shared.get(name) or combined(name, before.values())
             right = combined(name, after)
             self._mark(*item.args.get("using") or ())
@@ -276,6 +319,8 @@ class Reader:
 
     def _source(self, item: exp.Expr, frame: Frame) -> tuple[str, Relation | None]:
         """Return the alias and the relation of an item of FROM."""
+        if isinstance(item, exp.Final | exp.Stream):  # of ClickHouse and Databricks
+            item = item.this
         name, names = item.alias_or_name, item.alias_column_names
         if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
             cte = None if item.db else frame.ctes.get(item.name)
@@ -304,7 +349,7 @@ class Reader:
         origins = self._origins(item, frame)
         if offset := item.args.get("offset"):
             names += [offset.name] if isinstance(offset, exp.Identifier) else []
-        if _names_a_table(item):  # or a file
+        if names_a_table(item):  # or a file
             self.has_unknown_columns = self.has_unknown_uses = True
         function = item.this if isinstance(item, exp.Lateral) else item
         columns = tuple(self._named(function, names, frame))
@@ -313,7 +358,8 @@ class Reader:
 
     def _derived(self, item: exp.Subquery, frame: Frame) -> Relation:
         if not isinstance(item.this, exp.Table):
-            return self.query(item, frame.ctes, frame.outer)
+            is_lateral = self._dialect == "duckdb"  # without saying so
+            return self.query(item, frame.ctes, frame if is_lateral else frame.outer)
         inner = Frame(frame.outer, frame.ctes)
         rows = self._add(item.this, inner)
         return self._renamed(replace(inner.star("", set()), rows=rows), item.alias_column_names)
@@ -333,7 +379,7 @@ class Reader:
     def _group(self, node: exp.Select, frame: Frame, columns: NamedColumns) -> Origins:
         items: list[exp.Expr] = []
         if group := node.args.get("group"):
-            items += _flat(group)
+            items += flat(group)
             if group.args.get("all"):
                 items += [
                     expression
@@ -341,7 +387,7 @@ class Reader:
                     if not expression.find(exp.AggFunc)
                 ]
         if distinct := node.args.get("distinct"):
-            items += _flat(distinct.args.get("on"))
+            items += flat(distinct.args.get("on"))
         return NONE.union(*(self._item(item, frame, columns, GROUP_BY) for item in items))
 
     def _order(self, node: exp.Expr, frame: Frame, columns: NamedColumns) -> Origins:
@@ -376,6 +422,7 @@ class Reader:
         while stack:
             part, kind = stack.pop()
             self._steps.take()
+            part = self._plain(part, frame)
             if isinstance(part, exp.Column):
                 found |= under(kind, self._column(part, frame))
             elif isinstance(part, exp.Query) or (
@@ -387,40 +434,34 @@ class Reader:
                 self.has_unknown_uses |= is_query and not inner.is_whole
                 if is_query:
                     found |= under(kind, NONE.union(*(origins for _, origins in inner.columns)))
-            elif isinstance(part, exp.Parameter) and (value := self._variable(part.name.lower())):
+            elif (name := variable_name(part)) and (value := self._variable(name)):
                 found |= under(kind, value)
             elif isinstance(part, exp.Star):
                 if not isinstance(part.parent, exp.Count):
                     found |= under(kind, self._resolved(frame.whole("")))
             else:
-                self.has_unknown_uses |= self._is_opaque(part)
+                self.has_unknown_uses |= is_opaque(part, self._dialect)
                 stack += [(child, kind.over(way)) for child, way in parts_of(part)]
-                if isinstance(part, exp.Window) and part.alias in frame.windows:
-                    window = frame.windows[part.alias]
+                for window in parts_of_window(part, frame.windows):
                     stack += [(child, kind.over(way)) for child, way in parts_of(window)]
         return frozenset(found)
 
-    def _is_opaque(self, node: exp.Expr) -> bool:
-        """Return True for an expression that may use columns without naming them.
-
-        COLUMNS('...'), the `$1` of Snowflake, the type of a table, and queries in quotes, as in
-        `dblink('select ...')`.
-        """
-        if isinstance(node, exp.Literal) and node.is_string:
-            is_argument = isinstance(node.parent, exp.Func)
-            start = _SELECT.search(node.name) if is_argument else None
-            return start is not None and _FROM.search(node.name, start.end()) is not None
-        if isinstance(node, exp.Cast) and node.to.this is exp.DataType.Type.USERDEFINED:
-            return isinstance(node.this, exp.Null)  # a row of a table, as in null::t
-        if isinstance(node, exp.Parameter):
-            return self._dialect == "snowflake" and node.name.isdigit()
-        return isinstance(node, exp.Columns)
+    def _plain(self, part: exp.Expr, frame: Frame) -> exp.Expr:
+        """Return a part of an expression, with `(row).name` as a column of the row's source."""
+        if isinstance(part, exp.Grouping | exp.GroupingId):
+            self._mark(*part.find_all(exp.Column))  # GROUP BY has the same columns
+        if not isinstance(part, exp.Dot) or not (row := row_of(part, frame)):
+            return part
+        self._mark(row)
+        return exp.column(part.expression.name, table=row.name)
 
     def _column(self, column: exp.Column, frame: Frame) -> Origins:
         self._mark(column)
         if not frame.is_visible(column.name):
             is_level = column.table and column.name == "level"  # also a usual name of a column
             if column.name in PSEUDO_COLUMNS.get(self._dialect, ()) and not is_level:
+                return NONE
+            if is_hidden(column.name, self._dialect):
                 return NONE
             if not column.table and (variable := self._variable(column.name)) is not None:
                 return variable
@@ -449,40 +490,4 @@ class Reader:
         return origins
 
 
-_NAMING = {"anonymous", "dynamicidentifier", "tablefromrows"}
-"""Expressions with a text that may name a table, such as IDENTIFIER('t')."""
-
 _STEPS_OF_A_QUERY = 10
-_SELECT, _FROM = (re.compile(rf"\b{word}\b", re.IGNORECASE) for word in ("select", "from"))
-_FUNCTION = re.compile(r"(CASE)\b|(\w+)\(", re.IGNORECASE)
-
-
-def _names_a_table(item: exp.Expr) -> bool:
-    """Return True for a function in FROM with a text that may name a table."""
-    texts = (literal for literal in item.find_all(exp.Literal) if literal.is_string)
-    return any(text.parent is not None and text.parent.key in _NAMING for text in texts)
-
-
-def _clauses(node: exp.Select) -> Iterator[tuple[Kind, exp.Expr]]:
-    for name in ("where", "having", "qualify", "connect"):
-        if clause := node.args.get(name):
-            yield FILTER, clause
-
-
-def _flat(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    """Yield the items of GROUP BY without the parentheses, ROLLUP and so on around them."""
-    if isinstance(
-        node, exp.Group | exp.Tuple | exp.Paren | exp.Rollup | exp.Cube | exp.GroupingSets
-    ):
-        for child in node.iter_expressions():
-            yield from _flat(child)
-    elif node is not None:
-        yield node
-
-
-def _using(join: exp.Join, before: Iterable[Relation], after: Iterable[Relation]) -> list[str]:
-    """Return the columns of USING, or those that a NATURAL JOIN compares."""
-    if join.method == "NATURAL":
-        own = {name for relation in after for name in relation.by_name}
-        return [name for relation in before for name in relation.by_name if name in own]
-    return [column.name for column in join.args.get("using") or ()]

@@ -37,7 +37,14 @@ PSEUDO_COLUMNS = {
     "duckdb": {"rowid"},
     "oracle": {"level", "rownum", "rowid"},
     "postgres": {"ctid", "tableoid", "xmin", "xmax"},
-    "snowflake": {"level", "metadata$filename", "metadata$file_row_number"},
+    "snowflake": {"level"},
     "spark": {"_metadata"},
 }
 """Names that are no columns of a table, unless the table has one of this name."""
+
+
+def is_hidden(name: str, dialect: str) -> bool:
+    """Return True for a name of metadata, such as Snowflake's METADATA$ACTION of a stream."""
+    if dialect == "snowflake":
+        return name.startswith("metadata$")
+    return dialect in ("athena", "presto", "trino") and name.startswith("$")

@@ -5,7 +5,7 @@ Names are compared exactly, so identifiers must be spelled as in the catalog.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -45,10 +45,17 @@ class Relation:
         return found
 
     def column(self, name: str) -> Origins:
-        """Return the origins of a column; none if it is unknown."""
+        """Return the origins of a column; none if it is unknown.
+
+        A name that is not in `columns` may be that of any column without a known name.
+        """
         if name in self.by_name:
             return self.by_name[name]
-        return self.other(name) if self.other else NONE
+        return self.other(name) if self.other else self.by_name.get("", NONE)
+
+    def may_have(self, name: str) -> bool:
+        """Return False if the origins of a column are unknown."""
+        return self.other is not None or name in self.by_name or "" in self.by_name
 
     def renamed(self, names: list[str]) -> Relation:
         """Return this relation with other names of its first columns."""
@@ -86,7 +93,7 @@ class Frame:
         name = column.name
         if column.table:
             if relation := self._source(column.table):
-                return Resolved(relation.column(name))
+                return Resolved(relation.column(name)) if relation.may_have(name) else None
             first, *rest = (part.name for part in column.parts)
             if (relation := self._source(first)) and len(rest) > 1:
                 return Resolved(relation.column(rest[0]))
@@ -100,7 +107,9 @@ class Frame:
         for frame in self._outwards():
             if (found := frame._possible(name)) is not None:
                 return Resolved(found, name not in frame.sources)
-        return self._row(name) or self._only_table(name)
+        if row := self._row(name):
+            return row
+        return None if column.table else self._only_table(name)
 
     def _source(self, name: str) -> Relation | None:
         found = (frame.sources[name] for frame in self._outwards() if name in frame.sources)
@@ -163,27 +172,35 @@ class Frame:
         found = origins.origins if origins else NONE
         return Relation(is_whole=False, other=lambda _: found)
 
+    def has_source(self, name: str) -> bool:
+        """Return True if this query, or one around it, reads a source of a name."""
+        return self._source(name) is not None
+
     def is_visible(self, name: str) -> bool:
         """Return True if a source of this query, or of one around it, has a column."""
         return any(frame._visible(name) is not None for frame in self._outwards())
 
     def star(
-        self, table: str, excluded: set[str], renamed: Mapping[str, str] | None = None
+        self, table: str, excluded: Set[tuple[str, str]], renamed: Mapping[str, str] | None = None
     ) -> Relation:
-        """Return the columns of `*` or, with a table, of `table.*`."""
-        chosen = [source for name, source in self.sources.items() if table in ("", name)]
+        """Return the columns of `*` or, with a table, of `table.*`.
+
+        `excluded` has names of columns, each with the name of its source or "" for all sources.
+        """
+        chosen = {name: item for name, item in self.sources.items() if table in ("", name)}
         shared = {} if table else self.shared
-        columns = list(shared.items())
-        columns += [pair for source in chosen for pair in source.columns if pair[0] not in shared]
-        unknown = [source for source in chosen if not source.is_whole]
+        columns = [pair for pair in shared.items() if ("", pair[0]) not in excluded]
+        columns += [
+            (column, origins)
+            for name, source in chosen.items()
+            for column, origins in source.columns
+            if column not in shared and excluded.isdisjoint({("", column), (name, column)})
+        ]
+        unknown = [source for source in chosen.values() if not source.is_whole]
         if table and not chosen:  # the fields of a column
             return self._fields_of(table)
         return Relation(
-            tuple(
-                ((renamed or {}).get(name, name), origins)
-                for name, origins in columns
-                if name not in excluded
-            ),
+            tuple(((renamed or {}).get(name, name), origins) for name, origins in columns),
             is_whole=not unknown,
             other=unknown[0].other if len(unknown) == 1 else None,
         )

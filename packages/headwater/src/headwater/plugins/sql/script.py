@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.helper import ensure_list
 
 from headwater.plugins.sql._cache import TextCache
+from headwater.plugins.sql._session_changes import after_use, moved_rows, table_variables
 from headwater.plugins.sql.model import Statement, after
 from headwater.plugins.sql.relations import NONE
 from headwater.plugins.sql.results import RESULTS, key_of
@@ -235,12 +236,13 @@ def _read_all(
         blocks = blocks[:-1] if _END.match(sql) else [*blocks, *opened]
         is_certain = all(block == "begin" for block in blocks)
         variables: Temporary = {}
+        session = after_use(sql, session)
         if _VARIABLES.match(sql):
             variables, statements = _set(sql, session)
         else:
             statements = _read(sql, target, session)
-        if not (variables or statements or _NO_USES.match(sql)) and (word := _WORD.match(sql)):
-            skipped.append(word[1].upper())
+        if not (variables or statements):
+            skipped += _skipped(sql)
         is_complete &= bool(statements) or not _MAY_NAME_COLUMNS.match(sql)
         is_complete &= not _SELECT.search(condition)
         for statement in statements:
@@ -260,6 +262,14 @@ def _read_all(
     return read, is_complete and not skipped, skipped
 
 
+def _skipped(sql: str) -> Iterator[str]:
+    """Yield the first words of a statement that may move rows and is not read."""
+    if moved := moved_rows(sql):
+        yield moved
+    elif not _NO_USES.match(sql) and (word := _WORD.match(sql)):
+        yield word[1].upper()
+
+
 def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
     """Return the columns of the tables that CREATE TABLE defines by a list or by a query."""
     found = {
@@ -277,6 +287,9 @@ def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
 def _without_blocks(sql: str) -> tuple[str, str, list[str]]:
     """Return a statement without the BEGIN, IF, ELSE or LOOP before it; the text of these; and the
     words among them that open a block with an END of its own.
+
+    Raises:
+        UnreadError: a loop assigns the rows of a query to a variable.
     """
     start = 0
     opened: list[str] = []
@@ -285,6 +298,8 @@ def _without_blocks(sql: str) -> tuple[str, str, list[str]]:
         if word and word[1].lower() in _OPENING:
             opened.append(word[1].lower())
         start = found.end()
+    if "for" in opened and _SELECT.search(sql, 0, start):
+        raise UnreadError("a loop over the rows of a query is not supported")
     return sql[start:], sql[:start], opened
 
 
@@ -321,6 +336,8 @@ def _set(sql: str, session: Session) -> tuple[dict[str, SessionTable], list[Stat
     """
     found: dict[str, SessionTable] = {}
     read: list[Statement] = []
+    for table in table_variables(sql, session):
+        read += read_statements(table.sql(session.dialect), session)
     parsed = parse_statement(sql, session.dialect, session.steps)
     for item in parsed.find_all(exp.DeclareItem, exp.SetItem):
         names, value = item.this, item.args.get("default")

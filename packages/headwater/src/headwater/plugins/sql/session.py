@@ -77,6 +77,8 @@ class Session:
     dialect: str = "redshift"
     schema: str = "public"
     """The schema of a table without one."""
+    used_schema: str = ""
+    """The schema of a table without one, if the script states it, as by USE."""
     variables: Mapping[str, SessionTable] = field(default_factory=dict)
     """The sources of the variables that the script sets; columns of the same name hide them."""
     has_shapes: bool = False
@@ -90,7 +92,7 @@ class Session:
         """Return True for a name of a temporary table."""
         if found.db:
             return found.db in ("pg_temp", "global_temp")  # the latter of Spark
-        return found.name.startswith("#") or found.name in self.temporary
+        return found.name.startswith(("#", "@")) or found.name in self.temporary
 
     def table(self, found: exp.Table) -> Table:
         """Return the table of a name."""
@@ -99,7 +101,9 @@ class Session:
             raise UnreadError(f"{found.sql()} stands for several tables")
         if self.is_temporary(found):
             return self.database, f"pg_temp_{self.user}", name
-        if not schema:
+        if not schema and self.used_schema:
+            schema = self.used_schema
+        elif not schema:
             every = (*self.columns, *self.reported)
             having = {own for above, own, last in every if (above, last) == (self.database, name)}
             schema = having.pop() if len(having) == 1 else self.schema

@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from headwater.plugins.sql._changes import read_delete, read_merge, read_update
+from headwater.plugins.sql._conflicts import read_conflict
 from headwater.plugins.sql._forms import parsed_statement, split
 from headwater.plugins.sql.model import (
     Statement,
@@ -34,7 +35,7 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)  # statements that fail to 
 
 _RELEVANT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
-    r"(create\b(?:(?!\b(?:on|as|for)\b)[^(;])*?\b(?:table|view)|insert|merge|update|delete|copy|unload|with|truncate"
+    r"(create\b(?:(?!\b(?:on|as|for)\b)[^(;])*?\b(?:table|view)|insert|merge|update|delete|copy|unload|with|truncate|replace\s+into"
     r"|drop\s+table|cache|uncache|from|\(*\s*select\b.*?\binto|alter\s+table\s+\S+\s+append)\b",
     re.IGNORECASE | re.DOTALL,
 )
@@ -45,6 +46,7 @@ _APPEND = re.compile(
     r"\balter\s+table\s+(\S+)\s+append\s+from\s+([^\s;]+)\s*(ignoreextra|filltarget)?", re.I
 )
 _LOCAL = re.compile(r"\b(create\s+)(?:local|global)\s+(?=temp)", re.I)
+_REPLACE = re.compile(r"^((?:\s|--[^\n]*\n|/\*.*?\*/)*+)replace(?=\s+into\b)", re.I | re.S)
 _REMOVE = re.compile(r"\bremove\s+duplicates\s*+;?\s*+$", re.I)
 
 
@@ -69,8 +71,9 @@ def read_statements(sql: str, session: Session) -> list[Statement]:
     try:
         if session.dialect == "redshift" and (statement := _of_redshift(sql, session)):
             return [statement]
-        # sqlglot parses neither LOCAL TEMP nor REMOVE DUPLICATES.
+        # sqlglot parses neither LOCAL TEMP, REMOVE DUPLICATES nor MySQL's REPLACE INTO.
         plain = _REMOVE.sub("when matched then delete", _LOCAL.sub(r"\1", sql))
+        plain = _REPLACE.sub(r"\1insert", plain)
         parsed = parsed_statement(plain, session.dialect, session.steps)
         if _REMOVE.search(sql):
             parsed.meta["removes_duplicates"] = True
@@ -107,10 +110,8 @@ def _of_redshift(sql: str, session: Session) -> Statement | None:
     if found := _UNLOAD.search(sql):
         text = (found[1] or "").replace("''", "'") or found[2]
         select = parse_statement(text, session.dialect, session.steps)
-        statement = Statement("unload", _shape(select, session), to_file=found[3])
         session.spell(select)
-        name_columns(statement, read_query(select, statement, session), [], session)
-        return statement
+        return _unload(select, found[3], session)
     return None
 
 
@@ -155,6 +156,8 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
         properties and properties.find(exp.TemporaryProperty)
     )
     has_query = isinstance(query, exp.Query | exp.Values)
+    if query is not None and not has_query:
+        raise UnreadError(f"CREATE … AS {query.key.upper()} is not supported")
     if not has_query and not is_temporary:
         return None
     kind = "view" if parsed.kind == "VIEW" else "ctas" if query else "create"
@@ -165,7 +168,10 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
     if has_query:
         relation = read_query(query, statement, session)
         name_columns(statement, relation, names, session)
-        statement.layout = SessionTable(is_whole=relation.is_whole)
+        if "" in statement.columns:  # the names are texts of expressions
+            statement.unnamed |= statement.columns.pop("")
+            statement.has_all_columns = False
+        statement.layout = SessionTable(is_whole=statement.has_all_columns)
     else:
         statement.layout = _layout(parsed, session)
     return statement
@@ -218,7 +224,20 @@ def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
     if conflict := parsed.args.get("conflict"):
         statement.has_unknown_uses |= conflict.args.get("constraint") is not None
         _use_own(statement, conflict.find_all(exp.Column))
+        if conflict.expressions:
+            read_conflict(parsed, _places(table, names, session), statement, session)
+    if returning := parsed.args.get("returning"):
+        _use_queries(returning, statement, session)
     return statement
+
+
+def _use_queries(clause: exp.Expr, statement: Statement, session: Session) -> None:
+    """Record the columns that the queries in a clause use which does not decide what is written."""
+    for query in clause.find_all(exp.Query):
+        uses = Statement("query", "")
+        read_query(query.copy(), uses, session)
+        statement.used |= uses.used
+        statement.has_unknown_uses |= uses.has_unknown_uses
 
 
 def _places(table: exp.Table, names: list[str], session: Session) -> list[str]:
@@ -259,18 +278,30 @@ def _forget_expressions(statement: Statement, query: exp.Query | exp.Values) -> 
 def _copy(parsed: exp.Copy, session: Session) -> Statement | None:
     files = [file.name for file in parsed.args["files"]]
     if not parsed.args.get("kind"):  # COPY … TO
-        query = parsed.this
-        if isinstance(query, exp.Table):
-            query = exp.select("*").from_(query.copy())
-        statement = Statement("unload", "", to_file=next(iter(files), None))
-        name_columns(statement, read_query(query, statement, session), [], session)
-        return statement
+        return _unload(parsed.this, next(iter(files), None), session)
+    if isinstance(parsed.this, exp.Table) and not isinstance(parsed.this.this, exp.Identifier):
+        source = parsed.args["files"][0]  # COPY INTO @stage FROM … of Snowflake
+        is_query = isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query)
+        return _unload(source.this if is_query else source, parsed.this.name, session)
     table, _ = target_of(parsed.this)
     files = [file for file in files if "://" in file]
     if not files and session.dialect == "redshift":
         raise UnreadError("the source of COPY is not a URL")
     statement = new_statement("copy", table, session)
     statement.files = files
+    return statement
+
+
+def _unload(source: exp.Expr, file: str | None, session: Session) -> Statement:
+    """Return a statement that writes the rows of a table or a query to files."""
+    is_table = isinstance(source, exp.Table)
+    query = exp.select("*").from_(source.copy()) if is_table else source
+    statement = Statement("unload", _shape(query, session), to_file=file)
+    relation = read_query(query, statement, session)
+    name_columns(statement, relation, [], session)
+    statement.used |= {  # the file loses them, and PARTITION BY may name them
+        (origin.table, origin.column) for _, origins in relation.columns for origin in origins
+    }
     return statement
 
 
