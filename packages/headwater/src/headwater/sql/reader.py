@@ -148,11 +148,14 @@ class Edge(NamedTuple):
 
 
 class SqlFile(NamedTuple):
-    """The edges of a file, the tables that it writes, and the errors of unsupported statements."""
+    """The edges of a file, and the tables that it writes, defines, changes or drops."""
 
     edges: frozenset[Edge]
     targets: frozenset[str]
     unread: tuple[str, ...]
+    """The errors of unsupported statements."""
+    uncertain: frozenset[str]
+    """The statements, without comments, that may have further edges, such as CALL and `*`."""
 
 
 class SqlReader(Protocol):

@@ -166,6 +166,64 @@ def test_changes_of_sql_that_was_not_understood_are_unknown(
     assert "no changed edges" in "\n".join(sql_of(f"{_SQL} -- a comment"))
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("select * from raw", "select * exclude (fare) from raw", "are unknown"),
+        ("select * from raw", "select * from raw -- all", "no changed edges"),
+        ("select id, fare from a join b using (k)", "select id from a join b using (k)", "are"),
+        ("insert into daily select fare * 2 from raw", "insert into daily select tip * 2 from raw",
+         "2 changed edges"),
+        ("call fill(1)", "call fill(2)", "are unknown"),
+        ("call f(); select fare from raw", "call f(); select tip from raw", "2 changed edges"),
+        ("alter table daily swap with a", "alter table daily swap with b", "are unknown"),
+        ("select 1 as a from raw; create index i on raw (b)", "select 1 as a from raw",
+         "no changed edges"),
+    ],
+)  # fmt: skip
+def test_edges_that_a_file_does_not_determine_are_unknown(
+    before: str, after: str, shown: str, repository: Path, database: str, call: Call
+) -> None:
+    (repository / "daily.sql").write_text(before)
+    _commit("before")
+    _git("checkout", "-qb", "change")
+    (repository / "daily.sql").write_text(after)
+    lines = _report(call, "--database", database, "--dialect", "duckdb").splitlines()
+    (line,) = [line for line in lines if line.startswith("`daily.sql`: ")]
+    assert shown in line
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("create table daily (a int, b int)", "create table daily (a int)"),
+        ("select 1", "alter table daily drop column b"),
+        ("drop table if exists daily", "select 1"),
+        ("truncate daily", "truncate table daily"),
+    ],
+)
+def test_changed_definitions_affect_the_readers_of_their_table(
+    before: str, after: str, repository: Path, database: str, call: Call
+) -> None:
+    (repository / "tables.sql").write_text(before)
+    _commit("before")
+    _git("checkout", "-qb", "change")
+    (repository / "tables.sql").write_text(after)
+    report = json.loads(call("check", "--base", "main", "--database", database, "--json").stdout)
+    assert [item["node"]["name"] for item in report["affected"]] == ["report", "weekly"]
+
+
+def test_file_is_read_as_one_session() -> None:
+    text = """
+    use schema raw; create table x as select id from archive; use warehouse big;
+    set cut = (select max(day) from calendar); insert into y (id) select id from x where day > $cut
+    """
+    found = read_file(text, "load", "snowflake")
+    assert {("raw.x", "raw.archive"), ("raw.y", "raw.x"), ("raw.y", "raw.calendar")} == {
+        (edge.target, edge.source) for edge in found.edges if edge.kind == "table"
+    }
+
+
 def test_sql_not_understood_at_the_base_has_no_added_edges(repository: Path, call: Call) -> None:
     (repository / "daily.sql").write_text(f"{_SQL}; create table weekly as select from from")
     _commit("not understood in part")

@@ -7,8 +7,9 @@ known columns; later calls return the same result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
@@ -91,7 +92,7 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
     columns = {table: dict.fromkeys(names, "") for table, names in known}
     try:
         steps = Steps()
-        parts = list(_statements(text, dialect, steps))
+        parts = list(statements_of(text, dialect, steps))
         session = Session(
             database, "", columns, {}, dialect, schema, reported=reported, steps=steps
         )
@@ -191,7 +192,7 @@ def _is_cte(table: exp.Table) -> bool:
     return False
 
 
-def _statements(text: str, dialect: str, steps: Steps) -> Iterator[str]:
+def statements_of(text: str, dialect: str, steps: Steps) -> Iterator[str]:
     """Yield the statements that are not empty, and keep the tokens of the first one.
 
     Raises:
@@ -227,39 +228,75 @@ def _read_all(
     Raises:
         UnreadError: a statement cannot be read.
     """
-    read: list[Statement] = []
-    skipped: list[str] = []
+    found = list(read_parts(parts, target, session))
+    skipped = [word for part in found for word in part.skipped]
+    is_complete = all(part.is_complete for part in found) and not skipped
+    return [statement for part in found for statement in part.statements], is_complete, skipped
+
+
+class Part(NamedTuple):
+    """What a statement of a script reads and writes, by table that it writes."""
+
+    sql: str
+    """The statement without the beginnings of blocks before it."""
+    statements: list[Statement]
+    is_complete: bool
+    """True if all columns that it uses are known."""
+    skipped: list[str]
+    """The first words of the statement if its effect is unknown."""
+    session: Session
+    """The session in which it runs."""
+
+
+def read_parts(parts: Iterable[str], target: Table | None, session: Session) -> Iterator[Part]:
+    """Yield what each statement of a session reads and writes; `target` is that of a query alone.
+
+    Raises:
+        UnreadError: a statement cannot be read.
+    """
     blocks: list[str] = []
-    is_complete = True
     for part in parts:
         sql, condition, opened = _without_blocks(part)
         blocks = blocks[:-1] if _END.match(sql) else [*blocks, *opened]
         is_certain = all(block == "begin" for block in blocks)
-        variables: Temporary = {}
         session = after_use(sql, session)
+        variables: Temporary = {}
         if _VARIABLES.match(sql):
             variables, statements = _set(sql, session)
         else:
             statements = _read(sql, target, session)
-        if not (variables or statements):
-            skipped += _skipped(sql)
-        is_complete &= bool(statements) or not _MAY_NAME_COLUMNS.match(sql)
-        is_complete &= not _SELECT.search(condition)
-        for statement in statements:
-            if statement.unknown:
-                raise UnreadError(f"the temporary table {statement.unknown[0]} is unknown")
-            temporary = after(session.temporary, statement)
-            if not is_certain:
-                temporary = _either(session.temporary, temporary)
-            session = replace(session, temporary=temporary)
-        if _CREATE.match(sql):
-            defined = _defined(sql, statements, session)
-            session = replace(session, columns={**defined, **session.columns})
+        skipped = [] if variables or statements else list(_skipped(sql))
+        is_complete = bool(statements) or not _MAY_NAME_COLUMNS.match(sql)
+        yield Part(sql, statements, is_complete and not _SELECT.search(condition), skipped, session)
+        session = _after(session, sql, statements, variables, is_certain=is_certain)
+
+
+def _after(
+    session: Session,
+    sql: str,
+    statements: list[Statement],
+    variables: Temporary,
+    *,
+    is_certain: bool,
+) -> Session:
+    """Return the session after a statement, which may not have run if it is not certain.
+
+    Raises:
+        UnreadError: it reads a temporary table whose contents are unknown.
+    """
+    for statement in statements:
+        if statement.unknown:
+            raise UnreadError(f"the temporary table {statement.unknown[0]} is unknown")
+        temporary = after(session.temporary, statement)
         if not is_certain:
-            variables = _either(session.variables, variables)
-        session = replace(session, variables={**session.variables, **variables})
-        read += statements
-    return read, is_complete and not skipped, skipped
+            temporary = _either(session.temporary, temporary)
+        session = replace(session, temporary=temporary)
+    if _CREATE.match(sql):
+        defined = _defined(sql, statements, session)
+        session = replace(session, columns={**defined, **session.columns})
+    if not is_certain:
+        variables = _either(session.variables, variables)
+    return replace(session, variables={**session.variables, **variables})
 
 
 def _skipped(sql: str) -> Iterator[str]:

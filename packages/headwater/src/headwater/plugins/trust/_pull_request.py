@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _MOST_NODES = 200
 _MOST_BYTES = 1_000_000
 _OF_DATASETS = ("dataset", "column", "source")  # kinds of lines
+_UNCERTAIN = "statements whose columns or effects depend on more than the file"
 _Line = tuple[str, str, str]  # subject, kind and text
 _Node = tuple[Literal["job", "dataset"], str]  # type and name
 
@@ -192,11 +193,14 @@ def _compare_sql(report: Report, revision: Revision, dialect: str) -> Iterator[_
         new_text = file.read_text(errors="replace") if file.is_file() else None
         old, new = read(revision.text(path), path), read(new_text, path)
         # An edge that a partly unread version lacks is not a change: it may be in the unread part.
+        unread = [*new.unread]
+        if old.uncertain != new.uncertain:
+            unread.append(_UNCERTAIN)
         unknown = {"-": new.unread, "+": old.unread}
         changes = _changes({*_edge_lines(old)}, {*_edge_lines(new)})
         edges = [change for change in changes if not unknown[change["mark"]]]
         before = [f"at the base: {error}" for error in old.unread if error not in new.unread]
-        report["sql"].append({"path": path, "edges": edges, "unread": [*new.unread, *before]})
+        report["sql"].append({"path": path, "edges": edges, "unread": [*unread, *before]})
         yield from (("dataset", name) for name in old.targets | new.targets)
 
 
