@@ -64,6 +64,14 @@ def strings_in(value: object) -> Iterator[str]:
             yield from strings_in(item)
 
 
+def searched_by_name(nodes: int) -> str:
+    """Return what a search lacks whose index is not complete."""
+    return (
+        f"Only the names of {counted(nodes, 'node')} were searched so far, because the server"
+        " started a short time ago. Search again in a few seconds."
+    )
+
+
 def unread_sql(jobs: int) -> str:
     """Return what a search without the SQL of some jobs may lack."""
     return (

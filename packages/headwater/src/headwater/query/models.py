@@ -26,6 +26,14 @@ class Page(Answer, Generic[Item]):
     """Cursor of the next page; null on the last one."""
 
 
+class PartialPage(Page[Item], Generic[Item]):
+    """One page of a list that may be partial, because the server started a short time ago."""
+
+    uncounted: int
+    """Number of jobs or datasets that are not determined yet, so that items are missing. Each query
+    determines more of them."""
+
+
 class ValueCount(Answer):
     """A value of a facet, and the number of items that have it."""
 

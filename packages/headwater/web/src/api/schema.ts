@@ -190,7 +190,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Page_PipelineCompleteness_"];
+                        "application/json": components["schemas"]["PartialPage_PipelineCompleteness_"];
                     };
                 };
             };
@@ -2159,10 +2159,6 @@ export interface components {
             items: components["schemas"]["NodeGroup"][];
             next: string | null;
         };
-        Page_PipelineCompleteness_: {
-            items: components["schemas"]["PipelineCompleteness"][];
-            next: string | null;
-        };
         Page_SchemaChange_: {
             items: components["schemas"]["SchemaChange"][];
             next: string | null;
@@ -2170,6 +2166,11 @@ export interface components {
         Page_SuggestedAlias_: {
             items: components["schemas"]["SuggestedAlias"][];
             next: string | null;
+        };
+        PartialPage_PipelineCompleteness_: {
+            items: components["schemas"]["PipelineCompleteness"][];
+            next: string | null;
+            uncounted: number;
         };
         PersonalData: {
             columns: string[];
@@ -2491,6 +2492,7 @@ export interface components {
             items: components["schemas"]["SearchHit"][];
             next: string | null;
             total: number | null;
+            uncounted: number;
             unreadTexts: number;
         };
         SearchCounts: {

@@ -84,7 +84,8 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
       <div className={styles.hits} hidden={!isOpen} ref={setSheet}>
         {trouble && <ErrorMessage error={trouble} />}
         {hits[0]?.isFuzzy && <p className={styles.note}>{SEARCH.similar(query)}</p>}
-        {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>{SEARCH.noMatches(query)}</p>}
+        {hits.length === 0 && !isFetching && !trouble && !data?.uncounted && <p className={styles.note}>{SEARCH.noMatches(query)}</p>}
+        {data && !trouble && data.uncounted > 0 && <p className={styles.note}>{SEARCH.uncounted(data.uncounted)}</p>}
         {data && !trouble && data.unreadTexts > 0 && <p className={styles.note}>{SEARCH.unread(data.unreadTexts)}</p>}
         <ul {...getFloatingProps({ "aria-label": SEARCH.results })}>
           {hits.map((hit, place) => {

@@ -22,6 +22,8 @@ from headwater.console.source import Params, Source
 from headwater.errors import MissingQueryError, NotFoundError
 from headwater.health.models import Finding, Measure
 from headwater.query.models import Json
+from headwater.text import counted
+from headwater.wire import UNCOUNTED
 
 Status = Literal["found", "none", "not_reported", "unknown", "ambiguous"]
 
@@ -123,6 +125,8 @@ def unresolved(error: NotFoundError) -> Json:
 
 def lacks(health: Json, measure: Measure, node: str) -> bool:
     """Return True if a job lacks what a measure of completeness expects, or this is unknown."""
+    if health["completeness"].get(UNCOUNTED):
+        return True
     result = health["completeness"]["measures"].get(measure)
     return result is None or any(found["subject"] == node for found in result["findings"])
 
@@ -242,6 +246,12 @@ def _completeness(
     gaps = [f"{item['subject']} {item['message']}" for item in findings if item["subject"] in about]
     gaps = [*unreported, *gaps]
     answer: Json = {"isComplete": not gaps}
+    if unmeasured := health["completeness"].get(UNCOUNTED):
+        answer["isComplete"] = False if gaps else None
+        jobs = counted(unmeasured, "job")
+        gaps.append(
+            f"unknown: the runs of {jobs} were not measured yet; repeat it in a few seconds"
+        )
     if gaps:
         answer["gaps"] = [shortened(gap) for gap in gaps[:_MOST_GAPS]]
     if len(gaps) > _MOST_GAPS:

@@ -32,7 +32,7 @@ from headwater.plugins.agents._tool import Level, Node, Text, Time, Tool
 from headwater.plugins.agents._unused import Unused
 from headwater.plugins.agents._versions import Incident, Version
 from headwater.query.models import Json
-from headwater.text import unread_sql
+from headwater.text import searched_by_name, unread_sql
 
 
 class Find(Tool):
@@ -61,6 +61,8 @@ class Find(Tool):
         note = None if items else "Nothing that was reported matches the text."
         if found["unreadTexts"]:
             note = unread_sql(found["unreadTexts"])
+        if found["uncounted"]:
+            note = searched_by_name(found["uncounted"])
         return reply(
             "found" if items else "unknown",
             context.health(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from headwater import deadline
@@ -50,6 +50,11 @@ class NamedColumns:
         self._is_first = True
 
     @property
+    def is_counted(self) -> bool:
+        """Return True if the column lineage of every changed name was counted."""
+        return not self._names
+
+    @property
     def is_complete(self) -> bool:
         """Return True if everything that changed was counted, apart from SQL texts."""
         return not (self._names or self.changed)
@@ -66,20 +71,20 @@ class NamedColumns:
         self.unread |= dict.fromkeys(ref for ref in jobs if self._has_text(ref))
         self.revision = self._state.revision
 
-    def count(self) -> None:
+    def count(self, limit: Callable[[Iterable[Any]], Iterator[Any]] = deadline.watched) -> None:
         """Count the columns in the column lineage of changed names.
 
-        If a deadline ends it, the next call continues.
+        If a deadline or `limit` ends it, the next call continues.
         """
         state = self._state
-        for name in deadline.watched(list(self._names)):
+        for name in limit(list(self._names)):
             if record := state.datasets.get(name):
                 self.changed |= self._take_lineage(record)
             for dataset in state.identity.datasets(name):
                 if self._are_inputs_changed(dataset) and not self._is_first:
                     self.unread |= dict.fromkeys(self._jobs_naming(dataset))
             del self._names[name]
-        self._is_first = False
+        self._is_first = self._is_first and bool(self._names)
 
     def read(self) -> None:
         """Read SQL texts until the time limit of one query."""

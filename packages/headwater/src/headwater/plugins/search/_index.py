@@ -6,23 +6,31 @@ search without SQL ignores them in the comparison.
 
 The present state of a server has one index. Each search first adds the changes since the previous
 one. Past states have no index. Nor is there one if Python's SQLite lacks full-text search.
+
+In a large store, the first searches of a query with a deadline index only some nodes each. The
+other nodes are found by their names; `unindexed` is their number.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from headwater import deadline
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
-from headwater.kept import changes_since, everything, exists, kept
+from headwater.kept import changes_since, everything, kept
 from headwater.plugins.search._columns import NamedColumns
-from headwater.plugins.search._texts import texts_of, words_of
+from headwater.plugins.search._texts import names_of, texts_of, words_of
 from headwater.projection import State
 
 _LENGTH = 3  # of SQLite's trigrams
 _MOST_PARTS = 50  # of a text; more do not reduce the candidates
+_SECONDS, _LEAST = 0.4, 500
+"""Seconds that a search spends on each part of the index, and the items that it always adds."""
+_Limit = Callable[[Iterable[Any]], Iterator[Any]]
 _FORMER = 10_000  # rows of former texts that are always kept
 _LAST = "\U0010ffff" * _LENGTH
 _END = "\n" * (_LENGTH - 1)  # so that every character of a text starts a trigram
@@ -59,43 +67,52 @@ class Index:
         """Return True unless the last update was interrupted or there was none."""
         return self._revision >= 0 and not self._waiting and self.columns.is_complete
 
-    def update(self, *, reads_sql: bool = True) -> None:
-        """Add the changes since the last update; if a deadline ends it, the next one continues."""
+    @property
+    def unindexed(self) -> int:
+        """The number of nodes that are found only by their names, or by their former texts."""
+        return len(self._waiting)
+
+    def update(self, *, reads_sql: bool = True, limit: _Limit = deadline.watched) -> None:
+        """Add the changes since the last update; if a deadline ends it, the next one continues.
+
+        `limit` may end a loop early; then the next update continues too.
+        """
         state = self._state
         if state.revision != self._revision or state.identity.rebuilds != self._rebuilds:
             changes = changes_since(state, self._revision, self._rebuilds)
-            if changes is None:
-                self._waiting |= dict.fromkeys(self._rows)
             names, jobs = changes or everything(state)
             self.columns.update(names, jobs)
-            for name in names:
+            former = [] if changes else [n for n in self._rows if n.type == "dataset"]
+            for name in (*names, *(node.dataset_name for node in former)):
                 self._wait_for(name)
             self._waiting |= dict.fromkeys(map(Node.of_job, jobs))
             self._revision, self._rebuilds = state.revision, state.identity.rebuilds
-        self.columns.count()
-        if reads_sql:
+        self.columns.count(limit)
+        if reads_sql and self.columns.is_counted:
             self.columns.read()
         for name in self.columns.changed:
             self._wait_for(name)
         self.columns.changed.clear()
-        for node in deadline.watched(list(self._waiting)):
+        for node in limit(list(self._waiting)) if self.columns.is_counted else ():
             self._put(node)
             del self._waiting[node]
         if self._last_row > 2 * len(self._rows) + _FORMER:  # most rows are of former texts
             self._waiting = dict.fromkeys(self._rows)
             self._clear()
-            self.update(reads_sql=False)
+            self.update(reads_sql=False, limit=limit)
 
     def _wait_for(self, name: DatasetName) -> None:
-        """Queue the datasets with a name, and the one that had it, for the next update."""
-        for dataset in (name, *self._state.identity.datasets(name)):
-            self._waiting[Node.of_dataset(dataset)] = None
+        """Queue the datasets with a name to be indexed, and remove the one that had it before."""
+        datasets = self._state.identity.datasets(name)
+        if name not in datasets:
+            node = Node.of_dataset(name)
+            row, _ = self._rows.pop(node, (0, 0))
+            self._nodes.pop(row, None)
+            self._waiting.pop(node, None)
+        self._waiting |= dict.fromkeys(map(Node.of_dataset, datasets))
 
     def _put(self, node: Node) -> None:
         row, digest = self._rows.pop(node, (0, 0))
-        if not exists(self._state, node):
-            self._nodes.pop(row, None)
-            return
         text = "\n".join(text for _, text in texts_of(self._state, node, with_sql=True))
         text = _stored(text) + _END
         if not row or hash(text) != digest:
@@ -107,12 +124,23 @@ class Index:
         self._rows[node], self._nodes[row] = (row, digest), node
 
     def candidates(self, words: Sequence[str]) -> list[Node]:
-        """Return a superset of the nodes that contain the words, in no particular order."""
+        """Return a superset of the nodes that contain the words, in no particular order.
+
+        Of the nodes that are not indexed, only those whose names contain them.
+        """
         rows: set[int] | None = None
         for found in map(self._rows_with, map(_stored, words)):
             rows = found if rows is None else rows & found
         nodes = self._nodes
-        return list(nodes.values()) if rows is None else [nodes[row] for row in rows & nodes.keys()]
+        indexed = nodes.values() if rows is None else [nodes[row] for row in rows & nodes.keys()]
+        return list(dict.fromkeys((*indexed, *self._unindexed_with(words))))
+
+    def _unindexed_with(self, words: Sequence[str]) -> Iterator[Node]:
+        folded = [word.casefold() for word in words]
+        for node in deadline.watched(self._waiting):
+            names = [name.casefold() for name in names_of(self._state, node)]
+            if all(any(word in name for name in names) for word in folded):
+                yield node
 
     def _rows_with(self, word: str) -> set[int]:
         if not word:
@@ -139,22 +167,29 @@ def current_index(state: State) -> Index | None:
     return None if state.is_past or not _has_full_text_search() else kept(state, Index)
 
 
-def index_of(state: State, *, is_for_names: bool = False, reads_sql: bool = True) -> Index | None:
-    """Return the updated index of a state; None if it has none.
+def index_of(state: State, *, is_for_names: bool = False) -> Index | None:
+    """Return the updated index of a state, or None if it has none; before a deadline only a part.
 
     If only names are searched, a scan is cheaper than the first update with SQL texts.
     """
     index = current_index(state)
     if index is None or (is_for_names and not index.is_complete):
         return None
-    index.update(reads_sql=reads_sql and not is_for_names)
+    some = partial(deadline.within, _SECONDS, least=_LEAST)
+    index.update(reads_sql=not is_for_names, limit=some)
     return index
 
 
 def unread_texts(state: State) -> int:
     """Return the number of jobs whose SQL text the searches of a state did not read yet."""
-    index = index_of(state, reads_sql=False)
+    index = current_index(state)
     return len(index.columns.unread) if index is not None else 0
+
+
+def unindexed(state: State) -> int:
+    """Return the number of nodes that the last search of a state found only by their names."""
+    index = current_index(state)
+    return index.unindexed if index is not None else 0
 
 
 def candidates_of(

@@ -15,7 +15,7 @@ from headwater.graph.nodes import Node
 from headwater.node_facets import kind_of
 from headwater.nodes.rows import active_at, node_row
 from headwater.nodes.versions import datasets_with_version
-from headwater.plugins.search._index import candidates_of, index_of
+from headwater.plugins.search._index import candidates_of, index_of, unindexed
 from headwater.plugins.search._texts import KINDS, last_part, texts_of, words_of
 from headwater.plugins.search.models import SearchCounts, SearchHit
 from headwater.plugins.search.selection import parse, selectable, selects
@@ -53,7 +53,8 @@ def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
     or a version. A node must match all words; nodes with the whole text in one place rank first.
     Without SQL, queries and errors are not searched.
     Whole texts rank first, then beginnings of words, then other parts; a word of a name ranks like
-    a whole text elsewhere. Without a match, similar names, columns and words count (`isFuzzy`).
+    a whole text elsewhere. Without a match, similar names, columns and words count (`isFuzzy`),
+    once all nodes are indexed.
     """
     selection = parse(state, text)
     if selection.is_plain:
@@ -63,7 +64,10 @@ def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
             words = _matches(state, having, selection.words, with_sql=with_sql)
             known = {hit.node for hit in found}
             found += [hit for hit in words if hit.node not in known]
-        return found or _with_id(state, text) or _similar(state, text, with_sql=with_sql)
+        found = found or _with_id(state, text)
+        if found or unindexed(state):  # another node may have the text itself
+            return found
+        return _similar(state, text, with_sql=with_sql)
     nodes = [
         node
         for node in selectable(state, selection)

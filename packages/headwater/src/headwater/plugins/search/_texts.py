@@ -25,11 +25,9 @@ def last_part(name: str) -> str:
 def texts_of(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int, str]]:
     """Yield the texts of a node, each with its index in `KINDS`."""
     deadline.check()
-    names = [node.name]
     if node.type == "dataset":
-        names = [alias.name for alias in state.identity.names(node.dataset_name)]
         yield from ((1, name) for name in sorted(columns_named(state, node.dataset_name)))
-    yield from ((0, name) for name in names)
+    yield from ((0, name) for name in names_of(state, node))
     yield from ((3, owner) for owner in owners_of(state, node))
     for book in facets_of(state, node):
         yield from ((1, name) for name in book.parsed(Schema).fields)
@@ -42,6 +40,13 @@ def texts_of(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int,
     run = newest_run(state, node.job_ref) if with_sql and node.type == "job" else None
     if run and (error := run.facets.get("errorMessage").get("message")):  # may contain SQL
         yield 6, str(error)
+
+
+def names_of(state: State, node: Node) -> list[str]:
+    """Return the name of a job, or all names of a dataset without their namespaces."""
+    if node.type == "job":
+        return [node.name]
+    return [alias.name for alias in state.identity.names(node.dataset_name)]
 
 
 def words_of(state: State, node: Node) -> Iterator[str]:

@@ -15,7 +15,7 @@ from contextvars import copy_context
 from headwater import deadline
 from headwater.errors import DeadlineError
 from headwater.nodes.listed import rows_of
-from headwater.plugins.search._index import index_of
+from headwater.plugins.search._index import current_index
 from headwater.projection import State
 from headwater.projection.live import Live
 from headwater.settings import Settings
@@ -65,7 +65,9 @@ def _advance(state: State, *, with_rows: bool) -> bool:
     """Continue with the index, and if requested the rows; return True at the end."""
     deadline.start(_STEP_SECONDS)
     with suppress(DeadlineError):
-        index_of(state, reads_sql=False)
+        if (index := current_index(state)) is not None:
+            index.update(reads_sql=False)
+            index.words()
         if with_rows:
             rows = rows_of(state)
             for type_ in ("job", "dataset"):

@@ -12,7 +12,7 @@ from headwater.console.render import age_of, job_text, moment_of, print_line, pr
 from headwater.datasets.printing import removal_mark
 from headwater.health.printing import health_mark
 from headwater.query.parameters import Cursor, Limit
-from headwater.text import duration_of, unread_sql
+from headwater.text import duration_of, searched_by_name, unread_sql
 
 if TYPE_CHECKING:
     from headwater.plugins.search.models import FreshnessAnswer, SearchAnswer
@@ -23,6 +23,8 @@ def print_search(answer: SearchAnswer) -> None:
     hits = answer["items"]
     if any(hit["isFuzzy"] for hit in hits):
         print_line("No exact match. Similar:")
+    if uncounted := answer["uncounted"]:
+        print_line(searched_by_name(uncounted))
     if unread := answer["unreadTexts"]:
         print_line(unread_sql(unread))
     rows = (

@@ -80,6 +80,10 @@ class SearchAnswer(Answer):
     unreadTexts: int
     """Number of jobs whose SQL text was not read yet, as after a server with a large store has
     started. Columns that only these texts name are missing; each search reads some of them."""
+    uncounted: int
+    """Number of nodes that were only searched by name, because the server with a large store
+    started a short time ago. Each search indexes some of them, as does the server in the
+    background. Meanwhile, similar names are not suggested."""
     total: int | None
     facets: Facets | None
     """Null, like `total`, if they were not requested."""

@@ -24,7 +24,7 @@ from headwater.nodes.listed import (
 from headwater.nodes.rows import place_by_name
 from headwater.plugins.search import models
 from headwater.plugins.search._freshness import datasets_freshness_answer
-from headwater.plugins.search._index import unread_texts
+from headwater.plugins.search._index import unindexed, unread_texts
 from headwater.plugins.search._search import Hit, counts_of, hits_in, search, search_hit
 from headwater.plugins.search.listing import (
     Grouping,
@@ -35,6 +35,7 @@ from headwater.plugins.search.listing import (
     listed_dataset,
     listed_job,
 )
+from headwater.plugins.search.selection import names_columns
 from headwater.projection import State
 from headwater.query.filters import choose, wanted_values
 from headwater.query.models import Facets, Item, Page
@@ -85,6 +86,7 @@ def search_answer(
         "facets": filtered(hits_in(hits, matched))[1] if facets else None,
         "counts": counts_of(matching),
         "unreadTexts": unread_texts(state),
+        "uncounted": unindexed(state),
     }
 
 
@@ -108,7 +110,8 @@ def datasets_answer(
     rows = _listed_rows(state, chosen, sort, is_filtered=bool(wanted))
     found, more = _sorted_page(about, rows, sort, reverse, limit, cursor)
     items = [listed_dataset(state, node) for node in found]
-    return _list_page(items, more, chosen, is_filtered=bool(wanted))
+    unsearched = unindexed(state) if names_columns(text) else 0
+    return _list_page(items, more, chosen, unsearched, is_filtered=bool(wanted))
 
 
 @query("jobs")
@@ -135,7 +138,8 @@ def jobs_answer(
     rows = _listed_rows(state, chosen, sort, is_filtered=bool(wanted))
     found, more = _sorted_page(about, rows, sort, reverse, limit, cursor)
     items = [listed_job(state, node) for node in found]
-    return _list_page(items, more, chosen, is_filtered=bool(wanted))
+    unsearched = unindexed(state) if names_columns(text) else 0
+    return _list_page(items, more, chosen, unsearched, is_filtered=bool(wanted))
 
 
 @query("groups")
@@ -176,9 +180,12 @@ def _listed_rows(
 
 
 def _list_page(
-    items: list[Item], more: str | None, chosen: Chosen, *, is_filtered: bool
+    items: list[Item], more: str | None, chosen: Chosen, unsearched: int, *, is_filtered: bool
 ) -> models.ListPage[Item]:
-    """Return a page; the total of an unfiltered list is known before its nodes are counted."""
+    """Return a page; the total of an unfiltered list is known before its nodes are counted.
+
+    `unsearched` is the number of nodes whose columns were not searched.
+    """
     uncounted = len(chosen.uncounted)
     total = len(chosen.rows) + (0 if is_filtered else uncounted)
     return {
@@ -186,7 +193,7 @@ def _list_page(
         "next": more,
         "total": total,
         "facets": chosen.facets,
-        "uncounted": uncounted,
+        "uncounted": max(uncounted, unsearched),
     }
 
 

@@ -29,7 +29,7 @@ from headwater.health.models import HealthState
 from headwater.health.states import state_of
 from headwater.lookup import find_node
 from headwater.plugins.search._index import candidates_of
-from headwater.plugins.search._texts import last_part, texts_of
+from headwater.plugins.search._texts import last_part, names_of, texts_of
 from headwater.projection import State
 
 _KEYS = ("column", "tag", "owner", "state", "platform", "type", "namespace", "name")
@@ -102,9 +102,14 @@ def selectable(state: State, selection: Selection, *, is_for_names: bool = False
     return candidates_of(state, [*selection.words, *values], is_for_names=is_for_names)
 
 
+def names_columns(text: str | None) -> bool:
+    """Return True if a text has a part such as column:NAME."""
+    return any((part["key"] or "").lower() == "column" for part in _PART.finditer(text or ""))
+
+
 def selects(state: State, selection: Selection, node: Node) -> bool:
     """Return True if a node matches all parts; words may be in its names only."""
-    names = [text.casefold() for text in _names(state, node)]
+    names = [text.casefold() for text in names_of(state, node)]
     return (
         all(node in walk for walk in selection.walks)
         and all(any(word.casefold() in name for name in names) for word in selection.words)
@@ -117,18 +122,12 @@ def _is_state(value: str) -> Callable[[str], bool]:
     return lambda name: name.startswith(value.replace(" ", "_"))
 
 
-def _names(state: State, node: Node) -> list[str]:
-    if node.type == "job":
-        return [node.name]
-    return [alias.name for alias in state.identity.names(node.dataset_name)]
-
-
 def _has(state: State, node: Node, key: str, value: str) -> bool:
     deadline.check()
     if key == "state":
         return _is_state(value)(state_of(state, node))
     if key == "name":
-        return any(value in name.casefold() for name in _names(state, node))
+        return any(value in name.casefold() for name in names_of(state, node))
     if key == "column":
         texts = texts_of(state, node, with_sql=False)
         return any(
@@ -148,7 +147,7 @@ def _called(state: State, text: str) -> list[Node]:
     wanted = text.casefold()
     whole, part = [], []
     for node in candidates_of(state, [wanted], is_for_names=True):
-        names = [name.casefold() for name in _names(state, node)]
+        names = [name.casefold() for name in names_of(state, node)]
         if wanted in names:
             whole.append(node)
         elif any(name.endswith(wanted) and name[-len(wanted) - 1] in "./:" for name in names):

@@ -14,6 +14,8 @@ A unit is a task run with all its descendants. The ten newest units of each job 
   (sourceCodeLocation of the run or of an ancestor, or the sourceCode or SQL of the job); tests and
   seeds of dbt do not count
 - `ends`: of the ended and stale runs, those with an end event; streaming runs do not count
+
+In a large store, the first queries before a deadline measure only some jobs each.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from itertools import repeat
+from typing import NamedTuple, Protocol
 
 from headwater import deadline
 from headwater.datasets.not_run import is_test
@@ -53,6 +56,9 @@ from headwater.runs.summary import code_of
 from headwater.text import counted
 
 _NEWEST = 10  # runs of a job; older losses may be fixed since
+_SECONDS, _LEAST = 0.7, 500
+"""Seconds after which a query returns a partial answer, and the jobs that it always measures."""
+_NO_LIMIT = repeat(True)
 _MISSING: dict[Measure, str] = {
     "inputs": "inputs",
     "outputs": "outputs",
@@ -86,25 +92,49 @@ class Unit:
 def completeness_answer(state: State) -> models.CompletenessAnswer:
     """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
     known = generations_of(state)
-    measures = measure_units(known, newest_units(known))
-    return {"measures": measures, "orphans": _orphans(state)}
+    units, unmeasured = _some_units(known)
+    measures = measure_units(known, units)
+    if unmeasured:
+        for measure in measures.values():
+            measure["share"] = None
+    orphans = [] if unmeasured else _orphans(state)
+    return {"measures": measures, "orphans": orphans, "uncounted": len(unmeasured)}
 
 
-def pipelines_of(state: State) -> Iterator[models.PipelineCompleteness]:
-    """Yield the pipelines with the incomplete jobs of each, per measure."""
+class PipelinesInPart(NamedTuple):
+    """Pipelines with the incomplete jobs of each, and the number of jobs not measured yet."""
+
+    items: list[models.PipelineCompleteness]
+    uncounted: int
+
+
+def pipelines_of(state: State) -> PipelinesInPart:
+    """Return the pipelines with the incomplete jobs of each, per measure.
+
+    Pipelines with a job that is not measured yet are missing.
+    """
     known = generations_of(state)
+    units, unmeasured = _some_units(known)
+    owner = partial(known.levels.owner, level=Level.PIPELINE)
     by_pipeline: dict[JobRef, list[Unit]] = defaultdict(list)
-    for unit in newest_units(known):
-        by_pipeline[known.levels.owner(unit.run, Level.PIPELINE).key.job].append(unit)
-    for ref, units in by_pipeline.items():
-        measures = measure_units(known, units)
-        yield {
-            "id": node_id(Node.of_job(ref)),
-            "job": {"namespace": ref.namespace, "name": ref.name},
-            "runs": len(units),
-            "missing": [found for part in measures.values() for found in part["findings"]],
-            "isMeasured": any(part["runs"] for name, part in measures.items() if name != "ends"),
-        }
+    for unit in units:
+        by_pipeline[owner(unit.run).key.job].append(unit)
+    for ref in deadline.watched(unmeasured):
+        for key in state.jobs[ref].runs:
+            by_pipeline.pop(owner(state.runs[key]).key.job, None)
+    found = (_pipeline(known, ref, units) for ref, units in by_pipeline.items())
+    return PipelinesInPart(list(found), len(unmeasured))
+
+
+def _pipeline(known: Generations, ref: JobRef, units: list[Unit]) -> models.PipelineCompleteness:
+    measures = measure_units(known, units)
+    return {
+        "id": node_id(Node.of_job(ref)),
+        "job": {"namespace": ref.namespace, "name": ref.name},
+        "runs": len(units),
+        "missing": [found for part in measures.values() for found in part["findings"]],
+        "isMeasured": any(part["runs"] for name, part in measures.items() if name != "ends"),
+    }
 
 
 class _Rule(Protocol):
@@ -135,12 +165,42 @@ def find_violations(
 
 
 def newest_units(known: Generations) -> list[Unit]:
-    """Return the ten newest units of each job."""
-    return [
-        unit
-        for ref in deadline.watched(known.state.jobs)
-        for unit in known.of_runs(ref, "newest units", partial(_newest_units, known, ref))
-    ]
+    """Return the ten newest units of each job, with their results."""
+    return [unit for ref in known.state.jobs for unit in _units_of_job(known, ref)]
+
+
+class _NotYet(Exception):
+    """The time for a partial answer is over."""
+
+
+def _some_units(known: Generations) -> tuple[list[Unit], list[JobRef]]:
+    """Return the ten newest units of each job, and the jobs that the next query measures."""
+    units: list[Unit] = []
+    unmeasured: list[JobRef] = []
+    time = deadline.within(_SECONDS, repeat(True), least=_LEAST)
+    for ref in known.state.jobs:
+        try:
+            units += _units_of_job(known, ref, time)
+        except _NotYet:
+            unmeasured.append(ref)
+    return units, unmeasured
+
+
+def _units_of_job(known: Generations, ref: JobRef, time: Iterator[bool] = _NO_LIMIT) -> list[Unit]:
+    """Return the ten newest units of a job. Raises _NotYet if it would take time and none is left.
+
+    `time` has an item for each job that may be measured.
+    """
+
+    def determine(runs: list[Run]) -> list[Unit]:
+        if not next(time, False):
+            raise _NotYet
+        units = _newest_units(known, ref, runs)
+        for unit in units:
+            unit.reported = _reported(known, unit)
+        return units
+
+    return known.of_runs(ref, "newest units", determine)
 
 
 def _newest_units(known: Generations, ref: JobRef, runs: list[Run]) -> list[Unit]:

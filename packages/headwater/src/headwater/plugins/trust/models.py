@@ -124,6 +124,10 @@ class CompletenessAnswer(Answer):
 
     A pipeline with datasets has one entry for all its tasks without datasets.
     """
+    uncounted: int
+    """Number of jobs whose runs were not measured yet, because the server with a large store
+    started a short time ago. Each query measures some of them. Meanwhile, every `share` is null,
+    `runs` and `findings` are those of the other jobs, and `orphans` is empty."""
 
 
 class PipelineCompleteness(Answer):

@@ -22,7 +22,7 @@ from headwater.plugins.trust.models import (
     ProblemKind,
 )
 from headwater.projection import State
-from headwater.query.models import Page
+from headwater.query.models import Page, PartialPage
 from headwater.query.pages import Place, cut, paged
 from headwater.query.parameters import Cursor, Limit
 from headwater.query.registry import Times, query
@@ -62,10 +62,15 @@ def findings_answer(
 @query("completeness/pipelines", Times.THEN)
 def pipelines_answer(
     state: State, limit: Limit = 1_000, cursor: Cursor = None
-) -> Page[PipelineCompleteness]:
-    """Return the pipelines with the lineage that their runs do not report, most gaps first."""
+) -> PartialPage[PipelineCompleteness]:
+    """Return the pipelines with the lineage that their runs do not report, most gaps first.
+
+    Pipelines with jobs that are not measured yet are missing; `uncounted` counts these jobs.
+    """
     found = pipelines_of(state)
-    return paged(*cut(("completeness/pipelines",), found, _place_of_pipeline, limit, cursor))
+    about = ("completeness/pipelines",)
+    items, following = cut(about, found.items, _place_of_pipeline, limit, cursor)
+    return {"items": items, "next": following, "uncounted": found.uncounted}
 
 
 def _place_of_pipeline(pipeline: PipelineCompleteness) -> Place:

@@ -30,7 +30,7 @@ export default function CompletenessPage(): ReactNode {
   return (
     <Sheet icon="alert" kind={COMPLETENESS.kind} name={COMPLETENESS.kind} title={COMPLETENESS.title} about={COMPLETENESS.about}>
       {trouble && <ErrorMessage error={trouble} />}
-      {data && <p role="status">{summaryOf(incomplete.length, complete.length, all.length)}</p>}
+      {data && <p role="status">{data.uncounted > 0 ? COMPLETENESS.uncounted(data.uncounted) : summaryOf(incomplete.length, complete.length, all.length)}</p>}
       {incomplete.map((pipeline) => (
         <Incomplete key={pipeline.id} pipeline={pipeline} />
       ))}

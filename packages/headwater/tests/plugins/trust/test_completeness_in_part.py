@@ -1,0 +1,116 @@
+"""The first queries for completeness of a large store measure some jobs, and claim no share."""
+
+from __future__ import annotations
+
+import json
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+
+from headwater import deadline
+from headwater.plugins.agents._reply import Context
+from headwater.plugins.agents.tools import call
+from headwater.plugins.trust import completeness
+from headwater.plugins.trust.completeness import completeness_answer
+from headwater.plugins.trust.queries import pipelines_answer
+from headwater.projection import State
+from headwater.projection._apply import apply
+from headwater.projection.live import Batch, Live
+from headwater.query.registry import ask, find_query
+
+_COUNT, _LEAST = 20, 6
+
+
+@pytest.fixture(autouse=True)
+def _little_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completeness, "_LEAST", _LEAST)
+    monkeypatch.setattr(completeness, "_SECONDS", -1.0)
+    monkeypatch.setattr(deadline, "_END", ContextVar("_END", default=None))
+
+
+def _runs(build: Any) -> list[Any]:
+    return [
+        build.run(
+            "COMPLETE", f"r{number}", f"p{number // 4}.load{number}", "08:00:00",
+            reads=("db|source",) if number % 5 else (), writes=(f"db|raw{number:02}",),
+            parent=(f"top{number // 4}", f"p{number // 4}"), kind="AIRFLOW/TASK",
+        )
+        for number in range(_COUNT)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def state(build: Any) -> State:
+    state: State = build.state(*_runs(build))
+    deadline.start(600)
+    return state
+
+
+def _whole(build: Any, *more: Any) -> State:
+    state: State = build.state(*_runs(build), *more)
+    deadline._END.set(None)
+    return state
+
+
+def _until_complete(state: State) -> list[Any]:
+    answers: list[Any] = []
+    while not answers or answers[-1]["uncounted"]:
+        answers.append(completeness_answer(state))
+        assert len(answers) <= _COUNT
+    return answers
+
+
+def test_first_answer_claims_no_share(state: State) -> None:
+    answer = completeness_answer(state)
+    assert answer["uncounted"] == len(state.jobs) - _LEAST
+    assert {result["share"] for result in answer["measures"].values()} == {None}
+    assert 0 < answer["measures"]["outputs"]["runs"] < _COUNT
+    assert answer["orphans"] == []
+
+
+def test_repeated_answers_end_with_the_whole_one(state: State, build: Any) -> None:
+    answers = _until_complete(state)
+    uncounted = [answer["uncounted"] for answer in answers]
+    assert len(answers) > 3
+    assert uncounted == sorted(set(uncounted), reverse=True)
+    whole = completeness_answer(_whole(build))
+    assert answers[-1] == whole
+    assert whole["measures"]["inputs"]["share"] == 0.8
+    assert whole["orphans"] != []
+
+
+def test_event_between_answers_is_measured(state: State, build: Any) -> None:
+    completeness_answer(state)
+    fixed = build.run(
+        "COMPLETE", "later", "p0.load0", "09:00:00", reads=("db|source",), writes=("db|raw00",),
+        parent=("top0", "p0"), kind="AIRFLOW/TASK",
+    )  # fmt: skip
+    apply(state, build.entry(fixed).event)
+    assert _until_complete(state)[-1] == completeness_answer(_whole(build, fixed))
+
+
+def test_pipelines_with_unmeasured_jobs_are_missing(state: State, build: Any) -> None:
+    pages: list[Any] = []
+    while not pages or pages[-1]["uncounted"]:
+        pages.append(pipelines_answer(state))
+    whole = {item["id"]: item for item in pipelines_answer(_whole(build))["items"]}
+    sizes = [len(page["items"]) for page in pages]
+    assert len(whole) == _COUNT // 4
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1] == len(whole)
+    for page in pages:
+        assert all(whole[item["id"]] == item for item in page["items"])
+
+
+def test_agent_learns_that_completeness_is_unknown(live: Live, build: Any) -> None:
+    live.ingest(Batch([build.entry(event) for event in _runs(build)]))
+    deadline.start(600)
+    context = Context(lambda name, params: ask(live, find_query(name), params))
+    answer = json.loads(call("upstream", {"node": "raw19"}, context))
+    assert answer["completeness"]["isComplete"] is None
+    assert "were not measured yet" in answer["completeness"]["gaps"][-1]
+    with live.reading() as state:
+        _until_complete(state)
+    answer = json.loads(call("upstream", {"node": "raw19"}, context))
+    assert answer["completeness"] == {"isComplete": True}
