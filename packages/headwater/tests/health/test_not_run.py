@@ -161,3 +161,100 @@ def test_failure_is_superseded_only_by_the_same_models(
     (found,) = findings_answer(state)["items"]
     severity = {"unknown": "warning", "failed": "error"}[expected]
     assert (found["subject"], found["severity"]) == ("job:demo:m.stg", severity)
+
+
+def test_tests_behind_a_failed_test_are_not_run(build: Any) -> None:
+    """dbt skips the models after a failed test, and dbt-ol reports their tests as failed."""
+    for has_run_before in (True, False):
+        before = _invocation(build, "08", None, (), **_GOOD) if has_run_before else []
+        tests = {"stg": (False, "3"), **_SKIPPED}
+        events = [*before, *_invocation(build, "09", None, ("orders", "report"), **tests)]
+        events[-1] |= {"eventType": "FAIL"}
+        for ordered in (events, events[::-1]):
+            state = build.state(*ordered)
+            assert _failed_tests(state) == ["stg"]
+            if has_run_before:
+                assert _health(state, "orders", "report") == dict.fromkeys(
+                    ("orders", "report"), "blocked"
+                )
+            causes = run_answer(generations_of(state), "d09")["causes"]
+            assert [cause["job"]["name"] for cause in causes] == ["m.stg.test"]
+
+
+@pytest.mark.parametrize(("end", "failed"), [("FAIL", []), ("COMPLETE", ["orders", "report"])])
+def test_tests_of_skipped_models_are_not_run_if_nothing_shows_what_failed(
+    end: str, failed: list[str], build: Any
+) -> None:
+    """dbt-ol reports neither unit tests nor the tests of seeds and snapshots."""
+    before = _invocation(build, "08", None, (), **_GOOD)
+    events = _invocation(build, "09", None, ("orders", "report"), **_SKIPPED)
+    events[-1] |= {"eventType": end}
+    assert _failed_tests(build.state(*before, *events)) == failed
+
+
+def test_failed_test_of_a_source_is_a_cause_although_no_job_writes_it(build: Any) -> None:
+    tests = {"raw2": (False, "3"), **_SKIPPED}
+    events = _invocation(build, "09", "orders", ("report",), **tests)
+    causes = run_answer(generations_of(build.state(*events)), "d09")["causes"]
+    assert [cause["job"]["name"] for cause in causes] == ["m.orders", "m.raw2.test"]
+
+
+def test_selection_of_other_tests_does_not_hide_a_failed_test(build: Any) -> None:
+    """`dbt test --select customers` also runs a test of `orders` that refers to `customers`."""
+
+    def tested(hour: str, **results: dict[str, str | None]) -> list[Any]:
+        names = {table: (None not in found.values(), "1") for table, found in results.items()}
+        events = _invocation(build, hour, None, tuple(_MODELS), **names)
+        for event, found in zip(events, results.values(), strict=False):
+            assertions = [
+                {"assertion": name, "success": actual is not None, "actual": actual or "2"}
+                for name, actual in found.items()
+            ]
+            event["inputs"][0]["facets"] = {"dataQualityAssertions": {"assertions": assertions}}
+        return events
+
+    good: dict[str, str | None] = {"refers": "0", "not_null": "0"}
+    before = tested("08", orders={"unique": None, **good}, stg=good)
+    assert _failed_tests(build.state(*before)) == ["orders"]
+    selections: list[dict[str, Any]] = [
+        {"orders": {"refers": "0"}},
+        {"orders": {"refers": "0"}, "stg": good},
+        {"orders": good},
+    ]
+    for selection in selections:
+        state = build.state(*before, *tested("09", **selection))
+        assert _failed_tests(state) == ["orders"], selection
+        assert _health(state, "orders") == {"orders": "failed_checks"}
+        assert not gate_answer(state, ["orders"])["passed"]
+    repeated = tested("10", orders={"unique": "0"})
+    assert _failed_tests(build.state(*before, *tested("09", **selections[0]), *repeated)) == []
+    removed = tested("09", orders=good, stg=good)
+    assert _failed_tests(build.state(*before, *removed)) == []
+    assert _failed_tests(build.state(*before, *removed, *tested("10", **selections[0]))) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "fails"),
+    [
+        (">10", "1", False),
+        ("> 10", "11", True),
+        (">=5", "5", True),
+        ("!= 0", "2", True),
+        ("0", "2", True),
+        ("between 1 and 5", "2", True),
+        (">10", None, True),
+    ],
+)
+def test_dbt_test_that_meets_no_error_condition_is_a_warning(
+    expected: str, actual: str | None, fails: bool, build: Any
+) -> None:
+    """dbt-ol reports results that `warn_if` makes warnings as failed."""
+    events = _invocation(build, "09", None, (), stg=(False, actual))
+    test = events[-2]["inputs"][0]["facets"]["dataQualityAssertions"]["assertions"][0]
+    test |= {"expected": expected, "severity": "error"}
+    state = build.state(*events)
+    assert _failed_tests(state) == ["stg"] * fails
+    assert bool(findings_answer(state, kind="failed")["items"]) == fails
+    test_job, dataset = _health(state, "m.stg.test", "stg").values()
+    assert (test_job, dataset) == (("failed", "failed_checks") if fails else ("healthy",) * 2)
+    assert gate_answer(state, ["report"])["passed"] is not fails

@@ -2,16 +2,19 @@
 
 dbt skips the tests of a model that failed or was skipped in the same invocation, and dbt-ol reports
 them as failed, without an actual value or an error. A skipped model has no run in the invocation.
+A model is also skipped if a test upstream failed. dbt-ol does not report the tests of seeds and
+snapshots, nor unit tests: one of these failed if the invocation failed and no run shows why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from headwater import deadline
+from headwater.datasets.thresholds import with_threshold
 from headwater.events import JobRef
-from headwater.events.assertions import Assertion
+from headwater.events.assertions import Assertion, dataset_assertions, tests_of_run
 from headwater.events.facets import ErrorMessage, JobType
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
@@ -36,6 +39,14 @@ class _Invocation(NamedTuple):
     unwritten: set[DatasetName]
     """The outputs of failed runs."""
     read: set[DatasetName]
+    rejected: set[DatasetName]
+    """The datasets of which a test failed with a result."""
+
+
+def root_of(state: State, run: Run) -> Run:
+    """Return the topmost run above a run; the run itself if it has no parent."""
+    *_, root = ancestry_of(state, run)
+    return root
 
 
 def is_test(state: State, ref: JobRef) -> bool:
@@ -45,6 +56,22 @@ def is_test(state: State, ref: JobRef) -> bool:
     return (kind or "").upper() in _TESTS
 
 
+def is_dbt_test(state: State, ref: JobRef) -> bool:
+    """Return True if a job has the type of a test of dbt."""
+    if not is_test(state, ref):
+        return False
+    return (state.jobs[ref].facets.parsed(JobType).integration or "").upper() == "DBT"
+
+
+def completed_tests(state: State, root: Run) -> set[JobRef]:
+    """Return the test jobs that completed below a pipeline run."""
+    return {
+        run.key.job
+        for run in deadline.watched(descendants_of(state, root))
+        if is_test(state, run.key.job) and outcome(state, run).state is RunState.COMPLETED
+    }
+
+
 def was_not_run(state: State, run: Run) -> bool:
     """Return True if a failed test was not run: nothing that it reads was written before it."""
     names = map(state.identity.primary, run.inputs or run.outputs)
@@ -52,17 +79,20 @@ def was_not_run(state: State, run: Run) -> bool:
     return (
         is_failed
         and bool(run.inputs or run.outputs)
+        and not any(item.failed and has_result(item) for item in _assertions(state, run))
         and all(lacks_data(state, run, name) for name in names)
     )
 
 
 def lacks_data(state: State, test: Run, name: DatasetName) -> bool:
     """Return True if the run that should write a dataset failed or was skipped before a test."""
-    *_, root = ancestry_of(state, test)
+    root = root_of(state, test)
     if root is test or not is_test(state, test.key.job) or test.facets.parsed(ErrorMessage).message:
         return False
     invocation = _invocation_of(state, root)
-    return bool(invocation.failed) and _is_missing(state, invocation, name)
+    has_cause = bool(invocation.failed or invocation.rejected)
+    is_build = bool(invocation.completed) and outcome(state, root).state in _FAILED
+    return (has_cause or is_build) and _is_missing(state, invocation, name)
 
 
 def has_result(assertion: Assertion) -> bool:
@@ -79,10 +109,12 @@ def without_result(assertion: Assertion) -> Assertion:
 def _invocation_of(state: State, root: Run) -> _Invocation:
     key = "invocation", root.key
     if key not in state.derived:
-        found = _Invocation(root.key.job, set(), set(), set(), set(), set())
+        found = _Invocation(root.key.job, set(), set(), set(), set(), set(), set())
         primary = state.identity.primary
         for run in deadline.watched(descendants_of(state, root)):
             if is_test(state, run.key.job):
+                if any(item.failed and has_result(item) for item in _assertions(state, run)):
+                    found.rejected.update(map(primary, run.inputs))
                 continue
             is_failed = outcome(state, run).state in _FAILED
             (found.failed if is_failed else found.completed).add(run.key.job)
@@ -96,12 +128,16 @@ def _invocation_of(state: State, root: Run) -> _Invocation:
 def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> bool:
     """Return True if a dataset depends on a failed run of an invocation that did not write it.
 
+    The same applies to failed tests, and to all jobs of the pipeline if no run shows what failed.
     A dataset that no job ever wrote is missing, too, unless a run of the invocation read it.
     """
     known = generations_of(state)
+    has_cause = bool(invocation.failed or invocation.rejected)
     seen, open_ = {name}, [name]
     for nearest in deadline.popped(open_):
         writers = known.writers(nearest)
+        if nearest != name and nearest in invocation.rejected:
+            return True
         if nearest in invocation.written or not invocation.completed.isdisjoint(writers):
             continue
         if nearest in invocation.unwritten or not invocation.failed.isdisjoint(writers):
@@ -109,10 +145,28 @@ def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> boo
         if not writers and nearest == name and nearest not in invocation.read:
             return True
         own = [ref for ref in writers if invocation.pipeline in state.jobs[ref].parents]
+        if own and not has_cause:
+            return True
         above = {read for ref in own for read in known.derived(ref, "newest reads", _newest_reads)}
         open_ += sorted(above - seen)
         seen |= above
     return False
+
+
+def only_warns(state: State, run: Run) -> bool:
+    """Return True if a dbt test was reported as failed, although its failures are warnings."""
+    if not is_dbt_test(state, run.key.job):
+        return False
+    failed = [item for item in _assertions(state, run) if item.passed is False]
+    return bool(failed) and all(item.is_warning for item in failed)
+
+
+def _assertions(state: State, run: Run) -> Iterator[Assertion]:
+    """Yield the assertions of a test: about its inputs, or about itself."""
+    uses = (use.dataset_facets.plain() | use.facets.plain() for use in run.inputs.values())
+    found = [item for facets in uses for item in dataset_assertions(facets)]
+    found += tests_of_run(run.facets.get("test"))
+    yield from map(with_threshold, found) if is_dbt_test(state, run.key.job) else found
 
 
 def _newest_reads(oldest_first: Iterable[Generation]) -> set[DatasetName]:

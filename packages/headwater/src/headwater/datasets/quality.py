@@ -16,8 +16,17 @@ from itertools import chain
 from typing import NamedTuple
 
 from headwater import deadline
-from headwater.datasets.not_run import has_result, is_test, lacks_data, without_result
+from headwater.datasets.not_run import (
+    completed_tests,
+    has_result,
+    is_dbt_test,
+    is_test,
+    lacks_data,
+    root_of,
+    without_result,
+)
 from headwater.datasets.project import is_removed_test
+from headwater.datasets.thresholds import with_threshold
 from headwater.events import EventType, Facets, JobRef, Json
 from headwater.events.assertions import (
     DATASET_FACETS,
@@ -30,7 +39,7 @@ from headwater.events.facets import Airflow
 from headwater.graph.current import generations_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, State, Use
-from headwater.projection.derived import ancestry_of, ended_at, records_of
+from headwater.projection.derived import ended_at, records_of
 
 _METRICS = "dataQualityMetrics"
 _FACETS = frozenset((*DATASET_FACETS, _METRICS))
@@ -84,6 +93,7 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
 
 def _checked(state: State, name: DatasetName, check: Check) -> Check:
     """Return a check without the results of the tests that were not run."""
+    check = _with_thresholds(state, check)
     if check.run is None or all(map(has_result, check.assertions)):
         return check
     if not lacks_data(state, check.run, name):
@@ -92,27 +102,67 @@ def _checked(state: State, name: DatasetName, check: Check) -> Check:
     return check._replace(assertions=assertions)
 
 
+def _with_thresholds(state: State, check: Check) -> Check:
+    if check.run is None or not is_dbt_test(state, check.run.key.job):
+        return check
+    return check._replace(assertions=list(map(with_threshold, check.assertions)))
+
+
 def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
     """Return the failures among the newest results of each assertion, newest first.
 
     Of each job, only the assertions in its newest pipeline run count: others were removed, as were
-    tests that the dbt project no longer has.
+    tests that the dbt project no longer has. A failed dbt test counts until it runs again, because
+    `dbt test --select` may leave it out, unless all tests that passed with it ran without it.
     """
     decided = (check for check in checks if any(a.passed is not None for a in check.assertions))
     asserted = sorted(decided, key=_place)
     newest = {_job(check): _pipeline_run(state, check) for check in asserted}
     results: dict[tuple[JobRef | None, str], Failure] = {}
     for check in asserted:
-        if _pipeline_run(state, check) == newest[_job(check)]:
-            for assertion in sorted(check.assertions, key=lambda item: item.failed):
-                if assertion.passed is not None:
-                    results[_job(check), assertion.key] = Failure(check, assertion)
+        is_selected = check.run is not None and is_dbt_test(state, check.run.key.job)
+        for assertion in sorted(check.assertions, key=lambda item: item.failed):
+            if assertion.passed is not None:
+                key = assertion.title if is_selected else assertion.key
+                results[_job(check), key] = Failure(check, assertion)
     failed = [
         result
         for result in results.values()
-        if result.assertion.failed and not _is_removed(state, result.check, result.assertion)
+        if result.assertion.failed
+        and not _is_removed(state, result.check, result.assertion)
+        and (
+            _pipeline_run(state, result.check) == newest[_job(result.check)]
+            or _was_left_out(state, result.check, asserted)
+        )
     ]
     return sorted(failed, key=lambda result: result.check.time, reverse=True)
+
+
+def _was_left_out(state: State, failed: Check, asserted: Iterable[Check]) -> bool:
+    """Return True if later runs of a dbt test job may have been selections without a failed test.
+
+    Return False if in a later pipeline run, all test jobs that completed with the failed test ran
+    again, and all tests of this job that passed.
+    """
+    if failed.run is None or not is_dbt_test(state, failed.run.key.job):
+        return False
+    passed: dict[RunKey, set[str]] = defaultdict(set)
+    reported: dict[RunKey, set[str]] = defaultdict(set)
+    own = root_of(state, failed.run)
+    for check in asserted:
+        if check.run is not None and _job(check) == _job(failed):
+            root = root_of(state, check.run).key
+            if root == own.key or _place(check) > _place(failed):
+                results = [item for item in check.assertions if item.passed is not None]
+                reported[root] |= {item.title for item in results}
+                passed[root] |= {item.title for item in results if item.passed}
+    jobs = completed_tests(state, own)
+    return not any(
+        root != own.key
+        and passed[own.key] <= titles
+        and jobs <= completed_tests(state, state.runs[root]) | {failed.run.key.job}
+        for root, titles in reported.items()
+    )
 
 
 def has_only_removed_failures(state: State, run: Run) -> bool:
@@ -171,7 +221,8 @@ def datasets_with_failures(state: State, ref: JobRef) -> set[DatasetName]:
 
 def tests_without_dataset(state: State, ref: JobRef) -> list[Check]:
     """Return the checks of the runs of a job that neither read nor wrote a dataset."""
-    return generations_of(state).of_runs(ref, "own tests", partial(_own_tests, state))
+    found = generations_of(state).of_runs(ref, "own tests", partial(_own_tests, state))
+    return [_with_thresholds(state, check) for check in found]
 
 
 def _own_tests(state: State, runs: Iterable[Run]) -> list[Check]:
@@ -195,8 +246,7 @@ def _pipeline_run(state: State, check: Check) -> RunKey | int:
     """Return the run that the check was part of; its time if it was part of none."""
     if check.run is None:
         return check.time
-    *_, root = ancestry_of(state, check.run)
-    return root.key
+    return root_of(state, check.run).key
 
 
 def _checks_of_runs(state: State, runs: Iterable[Run]) -> dict[DatasetName, list[Check]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from headwater.datasets.not_run import was_not_run
+from headwater.datasets.not_run import only_warns, was_not_run
 from headwater.datasets.printing import removal_text
 from headwater.datasets.quality import (
     Failure,
@@ -283,6 +283,8 @@ def _fine(state: State, node: Node) -> Found:
         return Found("ad_hoc", "completed; runs on request", last)
     has_error = bool(newest.facets.parsed(ErrorMessage).message)  # such as one caught by @catch
     text = "completed, but reported an error" if has_error else "completed"
+    if only_warns(state, newest):
+        text = "reported as failed, but all failures of its tests are warnings"
     return Found("healthy", text, last)
 
 

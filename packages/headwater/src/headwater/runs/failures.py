@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from headwater.datasets.not_run import is_test, was_not_run
+from headwater.datasets.not_run import is_test, only_warns, was_not_run
 from headwater.events import EventType
 from headwater.events.facets import Airflow, MetaflowTask
 from headwater.projection import Run, RunState, State, outcome
@@ -22,10 +22,12 @@ from headwater.runs.summary import place_of_run
 def is_failed(state: State, run: Run) -> bool:
     """Return True if a run failed or was aborted.
 
-    A run with outputs and without an end event fails if its parent does.
+    A run with outputs and without an end event fails if its parent does. A dbt test whose failures
+    are only warnings did not fail, even if it was reported so.
     """
     is_ended = run.end is not None or bool(run.outputs)
-    return is_ended and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
+    is_reported = is_ended and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
+    return is_reported and not only_warns(state, run)
 
 
 def may_be_failed(run: Run) -> bool:
