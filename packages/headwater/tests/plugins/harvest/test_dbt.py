@@ -93,7 +93,10 @@ def _write(
     """Write the artifacts of an invocation, as dbt does."""
     at = f"2026-11-{day:02}T08:00:00Z"
     timing = [{"name": "execute", "started_at": at, "completed_at": at}]
-    groups = {"source": "sources", "exposure": "exposures", "metric": "metrics"}
+    groups = {
+        "source": "sources", "exposure": "exposures", "metric": "metrics",
+        "semantic_model": "semantic_models", "unit_test": "unit_tests",
+    }  # fmt: skip
     manifest: Artifacts = {
         "metadata": {"dbt_schema_version": f"{_SCHEMAS}/manifest/v12.json"},
         "parent_map": {node: list(found["parents"]) for node, found in nodes.items()},

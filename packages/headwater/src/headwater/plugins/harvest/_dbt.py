@@ -49,12 +49,13 @@ from headwater.plugins.harvest._manifest import (
     project_facet,
     same_columns,
     skipped_event,
-    source_config,
+    table_config,
     tables_above,
     tags_of,
     with_config,
 )
 from headwater.plugins.harvest._processor import Processor, is_skipped, is_test
+from headwater.plugins.harvest._references import Options, referring_options
 from headwater.plugins.harvest._run_ids import RunIds
 from headwater.plugins.harvest.events import FinishedRun, to_json
 from headwater.plugins.harvest.harvester import Cursor, Portion, RunsOf
@@ -196,7 +197,7 @@ class _Invocation:
         )
 
     def events(self) -> Iterator[RunEvent | JobEvent]:
-        """Yield the START and end events of the invocation and its nodes, and the exposures.
+        """Yield the events of the invocation and its nodes, and of exposures and semantic models.
 
         Skipped models have no runs: events declare their jobs, which may never have run.
         """
@@ -213,7 +214,9 @@ class _Invocation:
             if is_skipped(result) and is_built:
                 output, above = self._dataset(node), self._tables_above(node)
                 yield skipped_event(self._ref.namespace, self._manifest, node, above, output, at)
-        for node, exposure in self._manifest.get("exposures", {}).items():
+        models = self._manifest.get("semantic_models", {})
+        named = {node: {**model, "type": "semantic model"} for node, model in models.items()}
+        for node, exposure in {**self._manifest.get("exposures", {}), **named}.items():
             yield exposure_event(self._ref.namespace, exposure, self._tables_above(node), at)
 
     @property
@@ -224,6 +227,10 @@ class _Invocation:
     @cached_property
     def _tables(self) -> dict[str, Artifact]:
         return definitions(self._manifest)
+
+    @cached_property
+    def _references(self) -> dict[str, Options]:
+        return referring_options(self._manifest, self._tables)
 
     @cached_property
     def _nodes(self) -> dict[tuple[str, str], str]:
@@ -352,7 +359,7 @@ class _Invocation:
         columns = (self._catalog.get(node) or {}).get("columns", {})
         tags = tags_of(self._tables[node], columns)
         facets = {"tags": tags, "dbt_exposures": DbtExposuresDatasetFacet()}
-        facets |= source_config(self._tables[node])
+        facets |= table_config(self._tables[node], self._references.get(node, {}))
         return attrs.evolve(dataset, facets={**(dataset.facets or {}), **facets})
 
     def _seed_runs(self) -> Iterator[FinishedRun]:

@@ -26,13 +26,14 @@ from openlineage.common.provider.dbt.facets import DbtNodeJobFacet
 from headwater.datasets.project import CONFIG
 from headwater.errors import ConfigError, shown
 from headwater.events.facets import EXPOSURE
+from headwater.plugins.harvest._references import Options
 from headwater.text import strings_in
 from headwater_client.events import PRODUCER
 
 Artifact = Mapping[str, Any]
 """JSON of a file that dbt writes."""
 
-_MAPPINGS = ("nodes", "sources", "exposures")
+_MAPPINGS = ("nodes", "sources", "exposures", "semantic_models", "unit_tests")
 _NOUNS = {"dict": "an object", "list": "a list", "str": "a string"}
 _TABLES = {"model", "seed", "snapshot", "source"}
 
@@ -234,25 +235,25 @@ def with_config(job: Job, manifest: Artifact) -> Job:
 
 
 @attrs.define
-class _SourceConfigFacet(DatasetFacet):
-    """The texts in the configuration of a source that may name columns, by option."""
+class _TableConfigFacet(DatasetFacet):
+    """The texts outside of SQL that may name columns of a table, by what contains them."""
 
     options: dict[str, list[str]]
 
 
-def source_config(definition: Artifact) -> dict[str, DatasetFacet]:
-    """Return the facet with the columns that `dbt source freshness` reads; none for other tables.
+def table_config(definition: Artifact, options: Options) -> dict[str, DatasetFacet]:
+    """Return the facet with the texts of a project that may name columns of a table.
 
-    dbt 1.10 moved the options into `config`.
+    They are given, and for a source also those that `dbt source freshness` reads. dbt 1.10 moved
+    the options of sources into `config`. Without texts, the facet replaces an earlier one.
     """
-    if definition["resource_type"] != "source":
-        return {}
-    options: dict[str, list[str]] = {}
-    for place in (definition, definition.get("config") or {}):
+    found = dict(options)
+    is_source = definition["resource_type"] == "source"
+    for place in (definition, definition.get("config") or {}) if is_source else ():
         given = {key: place.get(key) for key in _SOURCE_OPTIONS}
         given["freshness"] = (place.get("freshness") or {}).get("filter")
-        options |= {key: list(strings_in(value)) for key, value in given.items() if value}
-    return {CONFIG: _SourceConfigFacet(options, producer=PRODUCER)}
+        found |= {key: list(strings_in(value)) for key, value in given.items() if value}
+    return {CONFIG: _TableConfigFacet(found, producer=PRODUCER)}
 
 
 def project_facet(name: str, manifest: Artifact) -> ProjectFacet:

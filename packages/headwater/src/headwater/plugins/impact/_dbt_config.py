@@ -1,8 +1,9 @@
-"""Columns that the configuration of a dbt model, snapshot or source names, such as `unique_key`.
+"""Columns that the configuration of a dbt project names, such as `unique_key`.
 
-`headwater harvest dbt` reports the options that may name columns as the facet
-`headwater_dbt_config` of the job, or of the dataset of a source. dbt-ol reports some options of
-incremental models with the dataset, and none of snapshots and sources.
+`headwater harvest dbt` reports the options of a model or snapshot that may name columns as the
+facet `headwater_dbt_config` of its job, and as that of a dataset the options of a source, and what
+else names columns of a table, such as semantic models. dbt-ol reports some options of incremental
+models with the dataset, and none of snapshots and sources.
 """
 
 from __future__ import annotations
@@ -16,25 +17,61 @@ from headwater.events.facets import JobType
 from headwater.graph.column_graph import Column
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, facets_of
-from headwater.projection import State
+from headwater.graph.sql_lineage import sql_lineage
+from headwater.projection import Run, State
 from headwater.text import strings_in
 
 _BUILT = ("MODEL", "SNAPSHOT")
+_QUERIES = ("pre-hook", "post-hook", "pre_hook", "post_hook", "sql_header")
+"""The options that may contain queries of other tables."""
 _KEEPS_ROWS = ("incremental", "snapshot")
 """The materializations that read their own table in the next run."""
 
 
 def jobs_with_option(generations: Generations, column: Column) -> list[str]:
-    """Return the dbt jobs that write a dataset and whose options name a column of it."""
-    found = []
+    """Return the dbt jobs whose options name a column of a dataset.
+
+    All options of the jobs that write it count, and the hooks of those that read it: they may
+    contain queries.
+    """
+    state, found = generations.state, []
     for ref in _dbt_writers(generations, column):
-        if options := _naming(_options(generations.state, ref, column), column):
+        if options := _naming(_options(state, ref, column), column):
             found.append(f"{ref.name} ({', '.join(options)})")
+    for ref in sorted(generations.readers(column.dataset)):
+        if _is_of_dbt(state, ref, _BUILT) and _reported(state, ref):
+            texts = _texts(state.jobs[ref].facets.get(CONFIG))
+            if options := _naming((item for item in texts if item[0] in _QUERIES), column):
+                found.append(f"{ref.name} ({', '.join(options)})")
     return found
 
 
-def source_options(state: State, column: Column) -> list[str]:
-    """Return the options of a source of dbt that name a column, such as `loaded_at_field`."""
+def jobs_with_unnamed_table(generations: Generations, column: Column) -> list[str]:
+    """Return the dbt jobs that read a dataset which their whole SQL text does not name.
+
+    A hook or macro may read it, or a part of the model that was not compiled in this run, such as
+    that of `is_incremental()`.
+    """
+    state, name = generations.state, column.dataset
+
+    def is_unnamed(run: Run) -> bool:
+        sql = sql_lineage(state, run)
+        if sql is None or not sql.is_complete or name not in generations.own(run).reads:
+            return False
+        sources = {source for read in sql.sources.values() for source in read}
+        named = sources | {dataset for dataset, _ in sql.used}
+        return name not in map(state.identity.primary, named)
+
+    return sorted(
+        ref.name
+        for ref in generations.readers(name)
+        if _is_of_dbt(state, ref, _BUILT)
+        if any(is_unnamed(run) for g in generations.effective(ref) for run in g.runs)
+    )
+
+
+def table_options(state: State, column: Column) -> list[str]:
+    """Return what names a column of a table in dbt, such as `loaded_at_field` of a source."""
     books = facets_of(state, Node.of_dataset(column.dataset))
     return _naming((item for book in books for item in _texts(book.get(CONFIG))), column)
 

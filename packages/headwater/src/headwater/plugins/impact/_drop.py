@@ -6,7 +6,8 @@ the newest run of such a job failed, that run must have reported column lineage,
 SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
 Nor may a job read a folder that contains the dataset, or name the dataset in its SQL text without
 having listed it. Nor may the configuration of its dbt model or source name the column, such as in
-`unique_key`; for sources, incremental models and snapshots, it must have been imported. If only its
+`unique_key`, or a hook, semantic model or unit test of dbt; for sources, incremental models and
+snapshots, it must have been imported. If only its
 writers name a column, and neither a schema nor a SQL text contains it, the verdict is unknown: the
 column may exist under another spelling, which a reader uses.
 """
@@ -48,9 +49,10 @@ from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, D
 from headwater.lineage.producers import producer_of_columns
 from headwater.plugins.impact._dbt_config import (
     jobs_with_option,
+    jobs_with_unnamed_table,
     jobs_without_options,
     readers_of_unknown_source,
-    source_options,
+    table_options,
 )
 from headwater.plugins.impact._impact import impact
 from headwater.projection import Run, RunState
@@ -95,9 +97,9 @@ def drop_verdict(
         _reason("dbt_config", "job", "names it in its dbt configuration",
                 "name it in their dbt configurations",
                 jobs_with_option(generations, Column(root.dataset_name, field))),
-        _reason("dbt_config", "option", "of the source in dbt names it",
-                "of the source in dbt name it",
-                source_options(generations.state, Column(root.dataset_name, field))),
+        _reason("dbt_config", "option", "or other part of its dbt project names it",
+                "or other parts of its dbt project name it",
+                table_options(generations.state, Column(root.dataset_name, field))),
     ]  # fmt: skip
     open_ = [
         _reason("no_column_lineage", "downstream node", "reported no column lineage",
@@ -108,6 +110,11 @@ def drop_verdict(
         _reason("unknown_use", "job", "reads the dataset, and its use of columns is unknown",
                 "read the dataset, and their use of columns is unknown",
                 _unknown_uses(generations, root)),
+        _reason("unknown_use", "job", "of dbt reads the dataset, but its SQL text does not name it:"
+                " a hook, a macro or a condition of the model may use the column",
+                "of dbt read the dataset, but their SQL texts do not name it: hooks, macros or"
+                " conditions of the models may use the column",
+                jobs_with_unnamed_table(generations, Column(root.dataset_name, field))),
         _reason("unread_change", "job", "changes the dataset by SQL that could not be read",
                 "change the dataset by SQL that could not be read",
                 _unread_changes(generations, root)),
