@@ -37,6 +37,17 @@ _TABLE = "db.public.t"
         ("kafka://B2,b1:9093", "kafka://b1:9093,b2:9092", "topic"),
         ("snowflake://ASDF1234.eu-central-1", "snowflake://asdf1234.eu-central-1.aws", _TABLE),
         ("snowflake://org-my_account", "snowflake://ORG-MY-ACCOUNT", _TABLE),
+        ("snowflake://org-a.privatelink.snowflakecomputing.com", "snowflake://org-a", _TABLE),
+        ("snowflake://xy1.eu-west-1.privatelink", "snowflake://xy1.eu-west-1.aws", _TABLE),
+        ("kafka://SASL_SSL://b1:9093,SASL_SSL://b2:9093", "kafka://b2:9093, b1:9093", "topic"),
+        ("thrift://m1:9083,thrift://m2:9083", "hive://m2:9083,m1:9083", "db.t"),
+        ("mssql://db\\Sales:1433", "sqlserver://db:1433/Sales", _TABLE),
+        ("jdbc:sqlserver://db:1433;encrypt=true", "mssql://db", _TABLE),
+        ("jdbc:databricks://w.net:443;httpPath=/sql/1.0/x", "databricks://W.net", _TABLE),
+        ("jdbc:postgresql://db?sslmode=require", "postgres://db:5432", _TABLE),
+        ("postgres://etl@db:5432", "postgres://reports@db", _TABLE),
+        ("http://Catalog:80/api/", "http://catalog/api", "db.t"),
+        ("https://catalog:443", "https://catalog/", "db.t"),
     ],
 )
 def test_spellings_of_one_place_are_equal(one: str, other: str, name: str) -> None:
@@ -48,9 +59,25 @@ def test_quotes_are_no_part_of_a_name_in_bigquery(name: str) -> None:
     assert canonical_name("bigquery", name) == ("bigquery", "p.d.t")
 
 
+@pytest.mark.parametrize("name", ["p.d.t$20260101", "p:d.t", "p:d.t$2026010112", "`p:d.t`"])
+def test_partitions_and_legacy_names_are_the_table_in_bigquery(name: str) -> None:
+    assert canonical_name("bigquery", name) == ("bigquery", "p.d.t")
+    assert canonical_name("bigquery", "example.com:p.d.t") == ("bigquery", "example.com:p.d.t")
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("http://catalog|b.t", "https://catalog|b.t"),
+        ("http://catalog:8181|b.t", "http://catalog|b.t"),
+        ("http://catalog/a|b.t", "http://catalog/b|b.t"),
+        ("https://api/x?id=1|t", "https://api/x?id=2|t"),
+        ("mssql://db/Sales|a.b.t", "mssql://db/Stock|a.b.t"),
+        ("mssql://db/Sales|a.b.t", "mssql://db|a.b.t"),
+        ("jdbc:sqlserver://db;databaseName=a|b.t", "jdbc:sqlserver://db;databaseName=b|b.t"),
+        ("jdbc:sqlserver://db;instanceName=a|b.t", "jdbc:sqlserver://db|b.t"),
+        ("jdbc:postgresql://db/d?currentSchema=a|t", "jdbc:postgresql://db/d?currentSchema=b|t"),
+        ("abfss://c@a.dfs.core.windows.net|x", "abfss://a.dfs.core.windows.net|x"),
         ("jdbc:postgresql://db:5433|a.b.t", "postgres://db|a.b.t"),
         ("abfss://c@a.dfs.core.windows.net|x", "abfss://c@b.dfs.core.windows.net|x"),
         ("abfss://c@a.dfs.core.windows.net|x", "abfss://d@a.dfs.core.windows.net|x"),
@@ -100,8 +127,8 @@ def test_canonical_names_of_all_rules_are_idempotent(
 def test_different_hosts_never_have_one_name(scheme: str, one: str, other: str) -> None:
     def place(authority: str) -> tuple[str, str]:
         host, _, port = authority.partition(":")
-        default = next(rule.port for rule in RULES if scheme in (rule.scheme, *rule.aliases))
-        return host, port or str(default or "")
+        rule = next(rule for rule in RULES if scheme in (rule.scheme, *rule.aliases))
+        return host, port or str(rule.port or rule.omitted_port or "")
 
     names = canonical_name(f"{scheme}://{one}", "t"), canonical_name(f"{scheme}://{other}", "t")
     assert (names[0] == names[1]) == (place(one) == place(other))

@@ -25,8 +25,11 @@ class NamingRule(NamedTuple):
     """Other schemes of the same place."""
     port: int | None = None
     """The port that is meant if the authority has none."""
-    names: Literal["table", "key", "path"] = "table"
-    """`key`: a key in a bucket, without outer slashes. `path`: an absolute path."""
+    omitted_port: int | None = None
+    """The port that the canonical spelling omits."""
+    names: Literal["table", "key", "path", "url"] = "table"
+    """`key`: a key in a bucket, without outer slashes. `path`: an absolute path. `table`: users and
+    options of the connection are no part of the namespace."""
     authority: Literal["host", "bucket", "account"] = "host"
     """The authority of a bucket is used as reported; a host or an account ignores case."""
 
@@ -83,9 +86,14 @@ RULES: tuple[NamingRule, ...] = (
                ("thrift",)),
     NamingRule("spark", "https://github.com/OpenLineage/OpenLineage/tree/main/integration/dbt"),
     NamingRule("awsathena", _SPEC),
-    NamingRule("databricks", "https://github.com/OpenLineage/OpenLineage/tree/main/integration/dbt"),
+    NamingRule("databricks", "https://docs.databricks.com/aws/en/integrations/jdbc/compute (443)",
+               omitted_port=443),
+    NamingRule("http", "https://www.rfc-editor.org/rfc/rfc3986#section-6.2.3",
+               omitted_port=80, names="url"),
+    NamingRule("https", "https://www.rfc-editor.org/rfc/rfc3986#section-6.2.3",
+               omitted_port=443, names="url"),
     NamingRule("snowflake", f"{_SPEC}; https://docs.snowflake.com/en/user-guide/admin-account-"
-               "identifier (case and _ or - do not matter; a region of AWS may lack .aws)",
+               "identifier (case, _ or - and .privatelink do not matter; .aws may be missing)",
                authority="account"),
     # Streams
     NamingRule("kafka", f"{_SPEC}; https://kafka.apache.org/documentation (listeners: port 9092)",
