@@ -23,6 +23,7 @@ from headwater.health.blocked import blockers_of
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
+from headwater.lineage.neighborhood import graph_answer
 from headwater.lineage.queries import columns_answer, edges_answer, tree_answer
 from headwater.log import EventLog
 from headwater.lookup import find_dataset
@@ -195,6 +196,51 @@ def test_evidence_of_columns_is_that_of_why(runs: list[dict[str, Any]], build: A
                     assert of_column["grade"] in (source["grade"], "stale")
                     if of_pair["runs"][0]["run"] == of_column["runs"][0]["run"]:
                         assert of_pair["grade"] != "possible"
+
+
+_REPLACED_AFTER_BOTH_WRITES = [
+    run_of("p", "columns", ["db|a", "db|b"], ["db|a", "db|b"]),
+    run_of("p", "plain", [], ["db|a"]),
+]
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+@example(runs=_REPLACED_AFTER_BOTH_WRITES)
+def test_columns_downstream_are_those_that_are_upstream(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    """Skip renames, whose columns may only be known downstream, and edges inside a dataset."""
+    kinds = ("RENAME", "SQL alter", "script keeps former", "dataset renamed")
+    runs = [run | {"kind": "plain"} if run["kind"] in kinds else run for run in runs]
+    state = build.state(*events_of(build, runs))
+    for indirect in (False, True):
+        up, down = set(), set()
+        for name in _datasets(state):
+            for column in columns_answer(state, name, indirect=indirect)["up"]["children"]:
+                end = name, column["field"]
+                up |= {((item["id"], item["field"]), end) for item in column["children"]}
+            answer = columns_answer(state, name, direction="down", indirect=indirect)
+            for column in answer["down"]["children"]:
+                start = name, column["field"]
+                down |= {(start, (item["id"], item["field"])) for item in column["children"]}
+        assert [edge for edge in up ^ down if edge[0][0] != edge[1][0]] == []
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_graph_has_the_edges_of_trees_and_the_grades_of_why(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    for name in _datasets(state):
+        graph, trees = graph_answer(state, name)["edges"], tree_answer(state, name, "both")
+        edges = {(edge["from"], edge["to"]): edge["grade"] for edge in graph}
+        assert {(child["id"], name) for child in trees["up"]["children"]} <= edges.keys()
+        assert {(name, child["id"]) for child in trees["down"]["children"]} <= edges.keys()
+        for (start, end), grade in edges.items():
+            if start.startswith("job:") and end.startswith("dataset:"):
+                assert [job["grade"] for job in why_answer(state, start, end)["jobs"]] == [grade]
 
 
 def _node(type_: str, item: Any) -> str:

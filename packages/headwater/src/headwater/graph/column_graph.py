@@ -11,7 +11,7 @@ Only the facets of visited datasets are decoded, so the cost depends on the quer
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import product
 from typing import NamedTuple
 
@@ -47,8 +47,8 @@ from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import parsed
 
-_Origin = tuple[Run | None, Generation]
-"""A run and its generation; without a run, a declared job or a derivation."""
+_Origin = tuple[Run | None, Generation, Edges]
+"""A run, its generation and the part of its edges that counts; without a run, a declaration."""
 
 _OriginsOf = Callable[[DatasetName, Side], Iterable[_Origin]]
 """Function that returns the origins that read or wrote a dataset; it may return others, too."""
@@ -95,13 +95,14 @@ class ColumnGraph:
         self._columns: dict[DatasetName, list[str]] = {}
 
     @classmethod
-    def of(cls, generations: Generations, selected: Iterable[Generation]) -> ColumnGraph:
-        """Return the graph of some generations, such as those that a walk reached."""
+    def of(cls, generations: Generations, parts: Mapping[Generation, Edges]) -> ColumnGraph:
+        """Return the graph of some edges of generations, such as those that a walk reached."""
         found: dict[tuple[DatasetName, Side], list[_Origin]] = defaultdict(list)
-        for generation in deadline.watched(selected):
+        for generation in deadline.watched(parts):
+            part = parts[generation]
             for run, side in product(generation.runs or (None,), SIDES):
-                for name in _used(generations, generation, generation.edges, run, side):
-                    found[name, side].append((run, generation))
+                for name in _used(generations, generation, part, run, side):
+                    found[name, side].append((run, generation, part))
         return cls(generations.state, lambda name, side: found.get((name, side), ()))
 
     @classmethod
@@ -114,7 +115,7 @@ class ColumnGraph:
                 part = present.part_of(generation)
                 for run in generation.runs or (None,):
                     if name in _used(generations, generation, part, run, side):
-                        yield run, generation
+                        yield run, generation, part
 
         return cls(generations.state, origins)
 
@@ -126,7 +127,7 @@ class ColumnGraph:
             for ref in generations.users(name, side):
                 deadline.check()
                 newest = generations.derived(ref, "latest generations", latest)
-                yield from ((run, generation) for generation in newest for run in generation.runs)
+                yield from ((run, g, g.edges) for g in newest for run in g.runs)
 
         return cls(generations.state, origins)
 
@@ -186,11 +187,12 @@ class ColumnGraph:
     def _edges_of_all(self, origins: Iterable[_Origin]) -> Iterator[ColumnEdge]:
         """Yield the edges of some origins; those of a run once, whatever copies it is in."""
         seen = set[tuple[RunKey | JobRef, ColumnEdge]]()
-        for run, generation in origins:
-            key, about = run.key if run else generation.job, generation.edges
+        for run, generation, part in origins:
+            key, is_whole = run.key if run else generation.job, _is_whole(generation, part)
             for edge in self._edges_of(run, generation.job):
-                is_read = edge.source.dataset in about.sources_of(edge.target.dataset)
-                if (is_read or not generation.is_limited) and (key, edge) not in seen:
+                source, target = edge.source.dataset, edge.target.dataset
+                is_in_part = target in part.writes and source in part.sources_of(target)
+                if (is_in_part or is_whole) and (key, edge) not in seen:
                     seen.add((key, edge))
                     yield edge
 
@@ -217,7 +219,7 @@ class ColumnGraph:
         """Return the columns that a dataset had at a time, according to those who wrote it."""
         found: set[str] = set()
         since = emptied_before(self._state, name, time)
-        for run, generation in self._origins_of(name, "writes"):
+        for run, generation, _ in self._origins_of(name, "writes"):
             job = generation.job
             if run and not (since <= (outcome(self._state, run).ended or time) <= time):
                 continue
@@ -232,7 +234,7 @@ class ColumnGraph:
     def _fields_of(self, name: DatasetName) -> set[str]:
         """Return the columns of the schema of a dataset, and those that its readers used."""
         found = set(fields_of(self._state, Node.of_dataset(name)))
-        for run, generation in self._origins_of(name, "reads"):
+        for run, generation, _ in self._origins_of(name, "reads"):
             job = generation.job
             if not any(_renames(self._state, run, job)):
                 found |= {e.source.field for e in self._edges_of(run, job) if e.source[0] == name}
@@ -252,9 +254,14 @@ def _used(
 ) -> Set[DatasetName]:
     """Return the datasets of `part` that a run read or wrote; without a run, all that it has."""
     edges = part if run is None else generations.own(run)
-    if generation.is_limited or part is not generation.edges:
+    if not _is_whole(generation, part):
         edges = edges.within(part)
     return edges.writes if side == "writes" else edges.reads
+
+
+def _is_whole(generation: Generation, part: Edges) -> bool:
+    """Return True if a part has all edges of a generation, and this all those of its runs."""
+    return part is generation.edges and not generation.is_limited
 
 
 _SAME = Transformation("DIRECT", "IDENTITY")

@@ -21,7 +21,8 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, dataset_ref, fields_of, node_id
 from headwater.graph.placeholders import is_job
-from headwater.graph.walk import reached
+from headwater.graph.run_edges import Edges
+from headwater.graph.walk import reached, replaced
 from headwater.identity import DatasetName
 from headwater.lineage.models import ColumnNode, ColumnsAnswer
 from headwater.lineage.tags import Tags, tags_of_tree
@@ -145,7 +146,14 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
 
 
 def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:
-    return ColumnGraph.of(generations, reached(generations, root, way, Level.TASK))
+    found = reached(generations, root, way, Level.TASK)
+    if way == "down":  # as in a tree
+        read = {name for edges in found.values() for name in edges.reads}
+        for name in replaced(generations, found) - read:
+            for generation, edges in found.items():
+                if name in edges.writes:
+                    found[generation] = edges.within(Edges(edges.reads, edges.writes - {name}))
+    return ColumnGraph.of(generations, found)
 
 
 _Steps = Callable[[Column], list[Step]]

@@ -162,7 +162,7 @@ def _is_stated(
         return False
     # A DatasetEvent or a JobEvent states the edge.
     former = {name for name, _ in renames(generations.state, edge.target)}
-    graph = ColumnGraph.of(generations, [generation])
+    graph = ColumnGraph.of(generations, {generation: generation.edges})
     inputs = graph.inputs(Column(edge.target, target), indirect=True)
     is_renamed = edge.source in former and source == target
     return is_renamed or Column(edge.source, source) in {found.source for found in inputs}

@@ -109,7 +109,7 @@ def _possibly_affected(
         for run in generation.runs:
             described |= described_datasets(state, run)
         if not generation.runs:
-            columns = ColumnGraph.of(generations, [generation])
+            columns = ColumnGraph.of(generations, {generation: generation.edges})
             described |= {name for name in edges.writes if columns.edges_into(name)}
         for run in generation.runs:
             described -= from_unnamed_columns(state, run, datasets)
