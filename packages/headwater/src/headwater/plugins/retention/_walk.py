@@ -71,7 +71,7 @@ class Walk:
                     places[generation, flow.dataset, flow.is_kept].append(flow.source.original)
         older = self._own_sources({source for sources in places.values() for source in sources})
         spared = set(filter(is_kept, older))
-        spared.update(self._replacing(places, older, is_kept))
+        spared.update(self._replacing(places, is_kept))
         added = spared - self._found
         self._spared |= added
         return bool(added)
@@ -79,12 +79,12 @@ class Walk:
     def _replacing(
         self,
         places: dict[tuple[Generation, DatasetName, bool], list[Generation]],
-        older: set[Generation],
         is_kept: Callable[[Generation], bool],
     ) -> Iterator[Generation]:
         """Yield the deleted sources of own rows that replaced data of a generation that stays."""
         generations = self._generations
         for (generation, name, only_earlier), sources in places.items():
+            older = self._own_sources(set(sources), name)
             reading = generations.reading(name, generation, only_earlier=only_earlier)
             for source in sources:
                 if is_kept(source):
@@ -98,8 +98,10 @@ class Walk:
                 if not older.issuperset(slice_.original for slice_ in left):
                     yield source
 
-    def _own_sources(self, sources: set[Generation]) -> set[Generation]:
-        """Return the generations and those that wrote older rows of their tables."""
+    def _own_sources(
+        self, sources: set[Generation], name: DatasetName | None = None
+    ) -> set[Generation]:
+        """Return the generations and those that wrote older rows of their tables, or of one."""
         found, open_ = set[Generation](), list(sources)
         while open_:
             if (generation := open_.pop()) not in found:
@@ -107,6 +109,7 @@ class Walk:
                 open_ += (
                     flow.source.original
                     for flow in self._generations.flows_into(generation)
+                    if name in (None, flow.dataset)
                     if flow.is_kept or flow.dataset in generation.edges.writes
                 )
         return found
