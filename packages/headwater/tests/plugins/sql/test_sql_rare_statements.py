@@ -41,6 +41,8 @@ def _targets(script: Script) -> dict[str, set[str]]:
         ("redshift", "unload ('select * from orders') to 's3://b/x' iam_role 'r'"),
         ("duckdb", "copy orders to 'x.parquet' (format parquet)"),
         ("postgres", "copy (select * from orders) to '/tmp/x'"),
+        ("postgres", "select * from orders"),
+        ("postgres", "with o as (select * from orders) select * from o"),
         (
             "postgres",
             "insert into archive values (1, 2) returning (select max(status) from orders)",
@@ -105,6 +107,29 @@ def test_move_of_rows_between_tables_is_an_unknown_effect(dialect: str, sql: str
     script = _script(sql, dialect)
     assert script.skipped
     assert not script.is_complete
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        ("postgres", "create table x (id int references orders (status))"),
+        ("postgres", "create table x (id int, foreign key (id) references orders (status))"),
+        ("postgres", "alter table x add column y int references orders (status)"),
+        (
+            "postgres",
+            "insert into archive select id, amount from orders o where hstore(o) ? 'status'",
+        ),
+        ("snowflake", "create stream s on table orders"),
+        ("postgres", "create policy p on orders using (status = current_user)"),
+    ],
+)
+def test_definition_that_may_use_a_column_is_not_complete(dialect: str, sql: str) -> None:
+    assert not _script(sql, dialect).is_complete
+
+
+@pytest.mark.parametrize("sql", ["create table x (id varchar(9), n int)", "create schema s"])
+def test_definition_of_own_columns_is_complete(sql: str) -> None:
+    assert _script(sql, "postgres").is_complete
 
 
 @pytest.mark.parametrize(

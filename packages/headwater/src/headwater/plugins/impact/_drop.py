@@ -3,7 +3,7 @@
 A column is safe to drop only if every job that reads its dataset completed and reported column
 lineage with every use, also in filters, joins and groupings, and none of them uses the column. If
 the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
-SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
+SQL text of a job use the column, even if only to select the rows of the dataset that it changes.
 Nor may a job read a folder that contains the dataset, or name the dataset in its SQL text without
 having listed it. Nor may the configuration of its dbt model or source name the column, such as in
 `unique_key`, or a hook, semantic model or unit test of dbt; for sources, incremental models and
@@ -91,7 +91,7 @@ def drop_verdict(
         _reason("values", "column", "takes values from it", "take values from it", _names(values)),
         _reason("rows", "column", "depends on rows that it filters, joins, groups or sorts",
                 "depend on rows that it filters, joins, groups or sorts", _names(rows)),
-        _reason("sql_text", "job", "names it in its SQL text", "name it in their SQL texts",
+        _reason("sql_text", "job", "uses it in its SQL text", "use it in their SQL texts",
                 _naming(generations, Column(root.dataset_name, field), {
                     node["job"] for node in (*values, *rows)})),
         _reason("dbt_config", "job", "names it in its dbt configuration",

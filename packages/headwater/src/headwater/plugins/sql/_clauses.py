@@ -53,6 +53,9 @@ def is_opaque(node: exp.Expr, dialect: str) -> bool:
         return start is not None and _FROM.search(node.name, start.end()) is not None
     if isinstance(node, exp.Cast) and node.to.this is exp.DataType.Type.USERDEFINED:
         return isinstance(node.this, exp.Null)  # a row of a table, as in null::t
+    if isinstance(node, exp.DataTypeParam):  # hstore(row), which looks like a type
+        type_ = node.parent
+        return isinstance(node.this, exp.Var) and type_ is not None and type_.arg_key != "to"
     if isinstance(node, exp.Parameter):
         return dialect == "snowflake" and node.name.isdigit()
     return isinstance(node, exp.Columns)

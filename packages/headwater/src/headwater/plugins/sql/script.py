@@ -40,7 +40,8 @@ _NO_USES = re.compile(
     r"|install|load|lock|optimize|pragma|release|reset|revoke|rollback|savepoint|show|start"
     r"|truncate|use|vacuum)\b|(?:set|declare)\b(?!.*\b(?:select|from)\b)"
     r"|alter\s+(?:table|session|warehouse)\b"
-    r"|create\b[^(;]*?\b(?:table|schema|database|sequence|extension|role)\b)",
+    r"|create\b(?:(?!\b(?:on|as|for)\b)[^(;])*?"
+    r"\b(?:table|schema|database|sequence|extension|role)\b)",
     re.I | re.S,
 )
 """Statements that read and write no rows, or only remove all of them."""
@@ -48,7 +49,8 @@ _NO_USES = re.compile(
 _MAY_NAME_COLUMNS = re.compile(
     _COMMENT + r"(?:(?:analy[sz]e|vacuum)\b(?:\s*\([^)]*\))?+|(?:comment|grant|optimize|revoke"
     r"|truncate)\b|alter\s+table\b(?!\s+(?:if\s+exists\s+)?\S+\s+add\s+column\b"
-    r"(?!.*\b(?:as|check)\b)|.*?\bset\s+(?:options|tags?|tblproperties)\b))"
+    r"(?!.*\b(?:as|check|references)\b)|.*?\bset\s+(?:options|tags?|tblproperties)\b)"
+    r"|create\b[^(;]*?\btable\b(?=.*\breferences\b))"
     r"(?=.*(?:\(|\b(?:by|columns?|where)\b))",
     re.I | re.S,
 )

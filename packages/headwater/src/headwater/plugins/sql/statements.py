@@ -26,7 +26,7 @@ from headwater.plugins.sql.model import (
     read_query,
     target_of,
 )
-from headwater.plugins.sql.relations import NONE
+from headwater.plugins.sql.relations import NONE, Relation
 from headwater.plugins.sql.session import Session, SessionTable
 from headwater.plugins.sql.steps import UnreadError, parse_statement, reason_of
 from headwater.sql.reader import Table
@@ -125,7 +125,8 @@ def read_uses(sql: str, session: Session) -> Statement:
         query = parse_statement(sql, session.dialect, session.steps)
         session.spell(query)
         statement = Statement("query", "")
-        read_query(query, statement, session)
+        relation = read_query(query, statement, session)
+        statement.used |= _origins_of(relation)  # who receives the rows is unknown
     except (SqlglotError, RecursionError) as error:
         raise UnreadError(reason_of(error)) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -299,10 +300,13 @@ def _unload(source: exp.Expr, file: str | None, session: Session) -> Statement:
     statement = Statement("unload", _shape(query, session), to_file=file)
     relation = read_query(query, statement, session)
     name_columns(statement, relation, [], session)
-    statement.used |= {  # the file loses them, and PARTITION BY may name them
-        (origin.table, origin.column) for _, origins in relation.columns for origin in origins
-    }
+    statement.used |= _origins_of(relation)  # the file loses them; PARTITION BY may name them
     return statement
+
+
+def _origins_of(relation: Relation) -> set[tuple[Table, str]]:
+    """Return the columns that the columns of a query come from, also those of `*`."""
+    return {(origin.table, origin.column) for _, origins in relation.columns for origin in origins}
 
 
 def _append(found: re.Match[str], session: Session) -> Statement:
