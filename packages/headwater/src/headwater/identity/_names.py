@@ -23,7 +23,7 @@ _PORT_OF_HOST = re.compile(r":\d*$")
 _AWS_LOCATOR = re.compile(r"[^.-]+\.[a-z]{2}(-[a-z]+)+-\d")
 _SNOWFLAKE_HOST = re.compile(r"(\.privatelink)?((\.snowflakecomputing\.com)+(:443)?)?$")
 _LISTED = re.compile(r"(?<=//)[a-z_]+://|(?<=,)\s*[a-z_]+://", re.I)  # kafka://SSL://a,SSL://b
-_OPTIONS = re.compile(r"[?;](?!.*(?:database|catalog|schema|server|instance|port)).*", re.I)
+_CLIENT = re.compile(r"(?i)(?<=//)[^/@]*@|[?;](?!.*(base|catalog|schema|server|instance|port)).*")
 _INSTANCE = re.compile(r"([^\\/]+//[^\\/]+)\\([^\\:/]+)(:\d+)?")  # of SQL Server: host\name
 _BIGQUERY = re.compile(r"^([a-z][a-z0-9-]*)[.:]([^.:]+\.[^.:$]+)(\$\w+)?$")
 _DBFS = re.compile(r"dbfs(:/{0,2})?", re.IGNORECASE)
@@ -54,7 +54,7 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
     uri = _URI.fullmatch(_LISTED.sub("", namespace))
     if uri and (rule := _RULE_BY_SCHEME.get(uri[1].lower())):
         if rule.names == "table":
-            uri = _URI.fullmatch(_INSTANCE.sub(r"\1\3/\2", _OPTIONS.sub("", uri[0]))) or uri
+            uri = _URI.fullmatch(_INSTANCE.sub(r"\1\3/\2", _CLIENT.sub("", uri[0]))) or uri
         path = (uri[3] or "").rstrip("/")
         spelled = f"{rule.scheme}://{_authority(rule, uri[2])}{path}"
         return DatasetName(spelled, name if path else _path(rule, name))
@@ -80,17 +80,14 @@ def _authority(rule: NamingRule, spelled: str) -> str:
         account = _SNOWFLAKE_HOST.sub("", spelled.lower()).replace("_", "-")
         return f"{account}.aws" if _AWS_LOCATOR.fullmatch(account) else account
     user, at, address = spelled.rpartition("@")
-    user, at = ("", "") if rule.names == "table" else (user, at)
     if "," in address:  # the servers of one cluster, in any order
         hosts = {_authority(rule, host.strip()) for host in address.split(",") if host.strip()}
         return f"{user}{at}{','.join(sorted(hosts))}"
-    match = _PORT.fullmatch(address)
-    if match is None or ";" in address:
+    if (match := _PORT.fullmatch(address)) is None or ";" in address:
         return f"{user}{at}{address.lower()}"
     host, port = match[1].lower(), match[2]
-    port = "" if port in (None, "None") else port
-    if rule.port is not None and not port:
-        port = str(rule.port)
+    if port in (None, "", "None"):
+        port = str(rule.port or "")
     if port == str(rule.omitted_port):
         port = ""
     return f"{user}{at}{host}{':' if port else ''}{port}"

@@ -84,6 +84,11 @@ def test_exports_to_stages_write_no_table() -> None:
             "with d as (select id, amount from archive) update d set amount = 1 where id > 1",
             "common table",
         ),
+        (
+            "tsql",
+            "insert into archive (id) output inserted.id into quarters (q1) select id from orders",
+            "OUTPUT",
+        ),
         ("postgres", "set search_path to raw, public; delete from archive where id > 1", "schemas"),
     ],
 )

@@ -83,6 +83,8 @@ def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
             conditions.append(condition.copy())
         if is_all := _takes_all(then):
             pairs = _all_values(source, names, session, by_name=is_all == "name")
+            excluded = _excluded(then)
+            pairs = [pair for pair in pairs if pair[0] not in excluded]
         elif isinstance(then, exp.Update):
             pairs = [
                 (assignment.this.name, assignment.expression) for assignment in then.expressions
@@ -122,6 +124,12 @@ def _takes_all(then: exp.Expr | None) -> str:
             return "name"
     is_row = isinstance(then, exp.Insert) and isinstance(then.this, exp.Var)
     return "place" if is_row else ""
+
+
+def _excluded(then: exp.Expr | None) -> set[str]:
+    """Return the columns after EXCEPT, as in UPDATE SET * EXCEPT (a)."""
+    star = then.find(exp.Star) if then else None
+    return {column.name for column in (star.args.get("except_") if star else None) or ()}
 
 
 def _all_values(

@@ -77,11 +77,14 @@ def split(parsed: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _check_target(parsed: exp.Expr) -> None:
-    """Check that a change names a table, not a common table expression through which it is changed.
+    """Check that a change writes one table, and names it.
 
     Raises:
-        UnreadError: it names a common table expression.
+        UnreadError: it names a common table expression, or writes a second table.
     """
+    returning = parsed.args.get("returning")
+    if returning and returning.args.get("into"):
+        raise UnreadError("OUTPUT … INTO is not supported")
     with_, target = parsed.args.get("with_"), parsed.this
     if with_ and isinstance(parsed, exp.Update | exp.Delete | exp.Merge):
         names = {cte.alias.lower() for cte in with_.expressions}

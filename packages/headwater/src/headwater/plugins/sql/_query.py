@@ -157,7 +157,7 @@ class Reader:
     ) -> Relation:
         frame = Frame(outer, ctes)
         rows = self._from(node, frame)
-        columns, stars = self._projections(node, frame)
+        columns, stars, fields = self._projections(node, frame)
         for kind, clause in clauses(node):
             rows |= self._origins(clause, frame, kind)
         rows |= self._group(node, frame, columns) | self._order(node, frame, columns)
@@ -165,7 +165,7 @@ class Reader:
             self._use_whole(*stars)
         unknown = [star for star in stars if not star.is_whole]
         other = unknown[0].other if len(unknown) == 1 else None
-        return Relation(tuple(columns), rows, not unknown, other)
+        return Relation(tuple(columns), rows, not unknown, other, fields=fields)
 
     def _from(self, node: exp.Select, frame: Frame) -> Origins:
         """Add the sources of a SELECT to its frame; return the origins of their rows."""
@@ -181,14 +181,16 @@ class Reader:
 
     def _projections(
         self, node: exp.Select, frame: Frame
-    ) -> tuple[list[tuple[str, Origins]], list[Relation]]:
-        """Return the columns of a SELECT, and the relations that its `*` stand for."""
+    ) -> tuple[list[tuple[str, Origins]], list[Relation], dict[str, Mapping[str, Origins]]]:
+        """Return a SELECT's columns, the relations of its `*`, and known fields of columns."""
         columns: list[tuple[str, Origins]] = []
+        fields: dict[str, Mapping[str, Origins]] = {}
         stars, unnamed = [], 0
         for projection in node.expressions:
             if projection.is_star or chooses_columns(projection):
                 stars.append(self._star(projection, frame))
                 columns += stars[-1].columns
+                fields |= stars[-1].fields
                 continue
             if several := self._several(projection, frame):
                 columns += several
@@ -201,9 +203,16 @@ class Reader:
             unnamed += name == f"f{unnamed}_"
             origins = self._origins(projection, frame)
             columns.append((name, origins))
+            fields[name] = self._fields(projection.unalias(), frame)
             if isinstance(projection, exp.Alias):
                 frame.aliases[name] = origins
-        return columns, stars
+        return columns, stars, fields
+
+    def _fields(self, value: exp.Expr, frame: Frame) -> Mapping[str, Origins]:
+        """Return the fields of a value whose structure is known, such as STRUCT(x AS a)."""
+        if isinstance(value, exp.Struct):
+            return {name: self._origins(item, frame) for name, item in fields_of(value) if name}
+        return frame.fields(value) if isinstance(value, exp.Column) else {}
 
     def _star(self, projection: exp.Expr, frame: Frame) -> Relation:
         """Return the columns of `*`, which may have EXCEPT, REPLACE and RENAME."""
@@ -381,11 +390,7 @@ class Reader:
         if group := node.args.get("group"):
             items += flat(group)
             if group.args.get("all"):
-                items += [
-                    expression
-                    for expression in node.expressions
-                    if not expression.find(exp.AggFunc)
-                ]
+                items += [item for item in node.expressions if not item.find(exp.AggFunc)]
         if distinct := node.args.get("distinct"):
             items += flat(distinct.args.get("on"))
         return NONE.union(*(self._item(item, frame, columns, GROUP_BY) for item in items))

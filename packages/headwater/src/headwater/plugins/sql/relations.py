@@ -35,6 +35,8 @@ class Relation:
     """Returns the origins of a column that is not in `columns`."""
     row: Origins = NONE
     """Origins of the value of a row, if the relation is a function."""
+    fields: Mapping[str, Mapping[str, Origins]] = field(default_factory=dict)
+    """The fields of columns that are known structures, by column and field."""
 
     @cached_property
     def by_name(self) -> dict[str, Origins]:
@@ -53,6 +55,11 @@ class Relation:
             return self.by_name[name]
         return self.other(name) if self.other else self.by_name.get("", NONE)
 
+    def field(self, column: str, name: str) -> Origins:
+        """Return the origins of a field of a column; those of the column if it is unknown."""
+        found = self.fields.get(column, {}).get(name)
+        return self.column(column) if found is None else found
+
     def may_have(self, name: str) -> bool:
         """Return False if the origins of a column are unknown."""
         return self.other is not None or name in self.by_name or "" in self.by_name
@@ -62,7 +69,7 @@ class Relation:
         if not names:
             return self
         named = zip(names, (origins for _, origins in self.columns), strict=False)
-        return replace(self, columns=(*named, *self.columns[len(names) :]))
+        return replace(self, columns=(*named, *self.columns[len(names) :]), fields={})
 
 
 class Resolved(NamedTuple):
@@ -96,7 +103,9 @@ class Frame:
                 return Resolved(relation.column(name)) if relation.may_have(name) else None
             first, *rest = (part.name for part in column.parts)
             if (relation := self._source(first)) and len(rest) > 1:
-                return Resolved(relation.column(rest[0]))
+                return Resolved(relation.field(rest[0], rest[1]))
+            if (own := self.fields(exp.column(first)).get(rest[0])) is not None:
+                return Resolved(own)
             name = first  # a field of a column
         is_certain = True  # no inner source with unknown columns may have the column
         for frame in self._outwards():
@@ -110,6 +119,12 @@ class Frame:
         if row := self._row(name):
             return row
         return None if column.table else self._only_table(name)
+
+    def fields(self, column: exp.Column) -> Mapping[str, Origins]:
+        """Return the fields of a column of this query; none unless its structure is known."""
+        sources = [self._source(column.table)] if column.table else [*self.sources.values()]
+        having = [source for source in sources if source and source.may_have(column.name)]
+        return having[0].fields.get(column.name, {}) if len(having) == 1 else {}
 
     def _source(self, name: str) -> Relation | None:
         found = (frame.sources[name] for frame in self._outwards() if name in frame.sources)
@@ -167,7 +182,9 @@ class Frame:
         return found[0].column(name) if len(found) == 1 == len(self.sources) else None
 
     def _fields_of(self, name: str) -> Relation:
-        """Return the unknown fields of a column."""
+        """Return the fields of a column, which are mostly unknown."""
+        if known := self.fields(exp.column(name)):
+            return Relation(tuple(known.items()))
         origins = self.column(exp.column(name))
         found = origins.origins if origins else NONE
         return Relation(is_whole=False, other=lambda _: found)
@@ -203,6 +220,7 @@ class Frame:
             tuple(((renamed or {}).get(name, name), origins) for name, origins in columns),
             is_whole=not unknown,
             other=unknown[0].other if len(unknown) == 1 else None,
+            fields={} if renamed or len(chosen) != 1 else next(iter(chosen.values())).fields,
         )
 
 
