@@ -45,6 +45,8 @@ def filled(class_: type[T], given: object, where: str) -> T:
     Raises:
         ConfigError: a value is invalid or a key not allowed; names the key but not its value, which
             may be a secret.
+
+    `given` is the decoded value, of any type. `where` is the place of the mapping in the file.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -65,7 +67,10 @@ def filled(class_: type[T], given: object, where: str) -> T:
 
 
 def expected(problem: Mapping[str, Any]) -> str:
-    """Return the expectation of a pydantic error in plain English, with the most similar option."""
+    """Return the expectation of a pydantic error in plain English, with the most similar option.
+
+    `problem` is an item of pydantic's `errors()`.
+    """
     text = str(problem["msg"]).removeprefix(_PYDANTIC_PREFIX).partition(", unable to parse")[0]
     text = text.replace("Input should be ", "expected ").replace("Field required", "it is required")
     received = str(problem["input"])[:80]

@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from headwater.errors import BusyError, DeadlineError
 
 __all__ = [
     "acquired",
     "check",
+    "exceeded",
     "give_up_if",
     "left",
     "popped",
@@ -33,14 +34,32 @@ Clock = Callable[[], float]
 
 _POLL_SECONDS = 0.1
 """Seconds between the checks of a query that waits for a lock."""
+
+
+class _End(NamedTuple):
+    """A deadline: its time by a clock, and the seconds that were allowed."""
+
+    at: float
+    seconds: float
+    clock: Clock
+
+    @property
+    def left(self) -> float:
+        """The seconds that remain; negative after the deadline."""
+        return self.at - self.clock()
+
+
 _GIVES_UP: ContextVar[Callable[[], bool] | None] = ContextVar("_GIVES_UP", default=None)
-_END: ContextVar[tuple[float, float, Clock] | None] = ContextVar("_END", default=None)
+_END: ContextVar[_End | None] = ContextVar("_END", default=None)
 
 
 def start(seconds: float, clock: Clock | None = None) -> None:
-    """Set the deadline of this context, in seconds from now by a clock, by default monotonic."""
+    """Set the deadline of this context, in seconds from now by a clock, by default monotonic.
+
+    The server calls it for each query. Tests and background threads pass another clock.
+    """
     clock = clock or time.monotonic
-    _END.set((clock() + seconds, seconds, clock))
+    _END.set(_End(clock() + seconds, seconds, clock))
 
 
 def give_up_if(is_refused: Callable[[], bool]) -> None:
@@ -49,24 +68,40 @@ def give_up_if(is_refused: Callable[[], bool]) -> None:
 
 
 def left() -> float | None:
-    """Return the seconds that remain, at least 0; None without a deadline."""
+    """Return the seconds that remain, at least 0; None without a deadline.
+
+    A wait for something else, such as a database, takes it as its time limit.
+    """
     end = _END.get()
-    return None if end is None else max(end[0] - end[2](), 0)
+    return None if end is None else max(end.left, 0)
 
 
 def check() -> None:
-    """Check the deadline. Raises DeadlineError if it has passed."""
+    """Check the deadline. Raises DeadlineError if it has passed.
+
+    Each loop over data of unknown size calls it, or uses `watched`.
+    """
     end = _END.get()
-    if end is not None and end[2]() > end[0]:
-        raise DeadlineError(
-            f"the query takes longer than {end[1]:g} s: request fewer steps (depth), one node"
-            " instead of all, or a later time, or raise HEADWATER_LONGEST_QUERY"
+    if end is not None and end.left < 0:
+        raise exceeded(
+            "request fewer steps (depth), one node instead of all, or a later time, or raise"
+            " HEADWATER_LONGEST_QUERY"
         )
+
+
+def exceeded(advice: str) -> DeadlineError:
+    """Return the error for a passed deadline; `advice` says what to do instead."""
+    end = _END.get()
+    limit = f"{end.seconds:g} s" if end else "allowed"
+    return DeadlineError(f"the query takes longer than {limit}: {advice}")
 
 
 @contextmanager
 def resumable(what: str) -> Iterator[None]:
-    """Raise BusyError instead of DeadlineError for a computation that the next query continues."""
+    """Raise BusyError instead of DeadlineError for a computation that the next query continues.
+
+    `what` names the computation in the message. Its partial result must be kept.
+    """
     try:
         yield
     except DeadlineError:
@@ -89,9 +124,9 @@ def within(seconds: float, items: Iterable[Item], *, least: int) -> Iterator[Ite
     The caller must keep its partial result, so that the next call continues with the other items.
     """
     end = _END.get()
-    until = None if end is None else end[2]() + seconds
+    until = None if end is None else end.clock() + seconds
     for number, item in enumerate(watched(items)):
-        if end and until is not None and number >= least and end[2]() > until:
+        if end and until is not None and number >= least and end.clock() > until:
             return
         yield item
 

@@ -24,6 +24,7 @@ class Document(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_keys(cls, value: object) -> object:
+        """Raise ValueError, as pydantic expects, if a value is no object or has an unknown key."""
         allowed = ", ".join(cls.model_fields)
         if not isinstance(value, dict):
             raise ValueError(f"received {shown(value)}, expected an object of {allowed}")

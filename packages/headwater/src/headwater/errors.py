@@ -7,6 +7,7 @@ HeadwaterError [1]
     · LimitError          an event that exceeds a limit on depth, items or characters
   · ConfigError [2]       a setting that cannot be used, and what to give instead
     · ExposureError       a server open to the network without an API key
+    · OptionError         an option or argument of a command that cannot be used
   · BusyError             the server is overloaded; the request may be retried
   · SlowBodyError       a body that does not arrive in time
   · DeadlineError         a query that exceeds its time limit
@@ -39,6 +40,7 @@ __all__ = [
     "LogError",
     "MissingQueryError",
     "NotFoundError",
+    "OptionError",
     "ServerError",
     "SlowBodyError",
     "HeadwaterError",
@@ -89,6 +91,10 @@ class ConfigError(HeadwaterError):
 
 class ExposureError(ConfigError):
     """The server would be reachable from other machines without an API key."""
+
+
+class OptionError(ConfigError):
+    """An option or argument of a command cannot be used; the message begins with its name."""
 
 
 class BusyError(HeadwaterError):

@@ -12,7 +12,10 @@ from headwater.query.filters import NO_VALUE, Values
 
 
 def values_of(state: State, node: Node) -> Values:
-    """Return the namespace, platform, type, owners and tags of a node."""
+    """Return the namespace, platform, type, owners and tags of a node.
+
+    Filters, groups and lists use them. A missing value is NO_VALUE.
+    """
     cache = _cached_values(state)
     if node not in cache:
         cache[node] = determine_values(state, node)
@@ -32,6 +35,7 @@ def determine_values(state: State, node: Node) -> Values:
 
 @once_an_event
 def _cached_values(state: State) -> dict[Node, Values]:
+    """Return the values by node, of the present event only."""
     del state
     return {}
 
@@ -70,7 +74,10 @@ def platform_value(state: State, node: Node) -> str:
 
 
 def job_owners(state: State, node: Node) -> list[str]:
-    """Return the owners of the tasks whose data a dataset has; none for a job."""
+    """Return the owners of the tasks whose data a dataset has; none for a job.
+
+    A writer whose data was replaced since does not count.
+    """
     if node.type == "job":
         return []
     known, name = generations_of(state), node.dataset_name
@@ -81,9 +88,11 @@ def job_owners(state: State, node: Node) -> list[str]:
 
 
 def _owners(state: State, node: Node) -> tuple[str, ...]:
+    """Return the owners of a node; of a dataset without any, those of its writers."""
     return tuple(owners_of(state, node) or job_owners(state, node))
 
 
 def _tags(state: State, node: Node) -> tuple[str, ...]:
+    """Return the labels of all tags of a node, sorted."""
     books = facets_of(state, node)
     return tuple(sorted({tag.label for book in books for tag in book.parsed(Tags).tags}))

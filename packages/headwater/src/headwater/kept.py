@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from headwater.events import JobRef
 from headwater.graph import folders
@@ -17,7 +17,10 @@ Value = TypeVar("Value")
 
 
 def kept(state: State, create: Callable[[State], Value]) -> Value:
-    """Return the value that a function creates once per state; the value updates itself."""
+    """Return the value that a function creates once per state.
+
+    The caller brings the value up to date before each use. It lives as long as the state.
+    """
     values = generations_of(state).kept
     if create not in values:
         values[create] = create(state)
@@ -25,8 +28,12 @@ def kept(state: State, create: Callable[[State], Value]) -> Value:
     return value
 
 
-Changes = tuple[Collection[DatasetName], Collection[JobRef]]
-"""Names of datasets, and jobs."""
+class Changes(NamedTuple):
+    """What may have changed since a revision."""
+
+    names: Collection[DatasetName]
+    """Names of datasets."""
+    jobs: Collection[JobRef]
 
 
 def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
@@ -34,6 +41,9 @@ def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
 
     Return None if everything may have changed; `rebuilds` is the number of the identity's rebuilds
     at the revision.
+
+    A caller stores `state.revision` and `state.identity.rebuilds` after each update and passes them
+    the next time. Names include former ones.
     """
     names, jobs = state.changed_names.since(revision), state.changed_jobs.since(revision)
     runs, moved = state.changed_runs.since(revision), state.moved.since(revision)
@@ -48,14 +58,15 @@ def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
     related = {member for ref in moved or () for member in families.of(ref).jobs}
     changed = {*(jobs or ()), *above, *related}
     related_names = folders.related(state, placed or ())
-    return {*(names or ()), *(renamed or ()), *related_names}, [
-        ref for ref in changed if ref in state.jobs
-    ]
+    return Changes(
+        {*(names or ()), *(renamed or ()), *related_names},
+        [ref for ref in changed if ref in state.jobs],
+    )
 
 
 def everything(state: State) -> Changes:
     """Return all names of datasets, and all jobs."""
-    return list({*state.datasets, *state.identity}), list(state.jobs)
+    return Changes(list({*state.datasets, *state.identity}), list(state.jobs))
 
 
 def exists(state: State, node: Node) -> bool:

@@ -28,9 +28,11 @@ _EXPECTED = {
 
 def find_node(state: State, text: str, type_: str | None = None) -> Node:
     """Return the node with an id, or with a short name that matches one node.
-    An id may lack its type: NAMESPACE:NAME is enough unless it is both a job and a dataset. Short
-    names match the full name of a job or any alias of a dataset, or else the part after a dot,
-    slash or colon. With a type, a node of the other type is returned only if none matches.
+
+    Almost every query calls it with a text from a user. An id may lack its type: NAMESPACE:NAME is
+    enough unless it is both a job and a dataset. Short names match the full name of a job or any
+    alias of a dataset, or else the part after a dot, slash or colon. With a type, a node of the
+    other type is returned only if none matches.
 
     Raises:
         NotFoundError: no node matches; the message suggests similar names.
@@ -75,7 +77,11 @@ def of_type(node: Node, text: str, type_: NodeType) -> Node:
 
 
 def _by_id(state: State, kind: str, rest: str) -> Node | None:
-    """Return the node of an id; existing names determine where a namespace with colons ends."""
+    """Return the node of an id; existing names determine where a namespace with colons ends.
+
+    `kind` is the type and `rest` the id without it. None if there is no such node. Raises
+    AmbiguousError if a local name belongs to several datasets.
+    """
     at = rest.find(":")
     while at >= 0:
         namespace, name = rest[:at], rest[at + 1 :]
@@ -95,7 +101,10 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
 
 
 def find_field(state: State, text: str) -> tuple[Node, str]:
-    """Return the dataset and the field of Marquez's id `datasetField:NAMESPACE:NAME:FIELD`."""
+    """Return the dataset and the field of Marquez's id `datasetField:NAMESPACE:NAME:FIELD`.
+
+    Raises NotFoundError if there is no such dataset; the field is not checked.
+    """
     rest = text.removeprefix("datasetField:")
     at = rest.rfind(":")
     while at >= 0:
@@ -106,6 +115,7 @@ def find_field(state: State, text: str) -> tuple[Node, str]:
 
 
 def _by_short_name(state: State, text: str, type_: str | None) -> Node:
+    """Return the node that a short name fits. Raises NotFoundError and AmbiguousError."""
     found = _best_matches(state, text, type_)
     if len(found) == 1:
         return found[0]
@@ -157,6 +167,7 @@ def _unique_names(state: State, text: str, nodes: list[Node]) -> list[str]:
 
 
 def _all_names(state: State) -> Iterator[tuple[str, Node]]:
+    """Yield all names, without namespaces, each with its node. A dataset has one per alias."""
     for ref in state.jobs:
         yield ref.name, Node.of_job(ref)
     for primary in state.identity:
@@ -166,6 +177,7 @@ def _all_names(state: State) -> Iterator[tuple[str, Node]]:
 
 
 def _nearest(state: State, text: str) -> list[str]:
+    """Return up to three names similar to a text."""
     names: dict[str, str] = {}
     for name, node in _all_names(state):
         for key in (node_id(node), name, *(name.rsplit(mark, 1)[-1] for mark in "./")):

@@ -26,7 +26,10 @@ _LARGE_BLOCK = 1024 * 1024
 
 
 class Budget:
-    """The bytes that all answers may use at the same time."""
+    """The bytes that all answers may use at the same time.
+
+    A server has one.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -56,7 +59,10 @@ class Budget:
 
 
 class Account:
-    """The bytes of one answer; only one thread at a time uses it."""
+    """The bytes of one answer; only one thread at a time uses it.
+
+    The server opens one per query.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -64,7 +70,10 @@ class Account:
         self._is_response = False
 
     def charge(self, size: int) -> None:
-        """Add bytes. Raises BusyError and ConfigError."""
+        """Add bytes, as estimated by the caller.
+
+        Raises BusyError and ConfigError as `Budget.reserve`.
+        """
         self._charged += size
         counted = self._charged - SMALL
         if counted > self._reserved:
@@ -87,6 +96,7 @@ class Account:
         self._charged = 0
 
     def _reset(self, size: int) -> None:
+        """Reserve exactly some bytes, and free the others."""
         self._budget.reserve(size - self._reserved, 0)
         self._reserved = size
 
@@ -114,7 +124,10 @@ def charge(size: int = _NODE) -> None:
 
 
 def hold(response: object, size: int) -> None:
-    """Let a response hold its bytes until it is dropped."""
+    """Let a response hold its bytes until it is dropped.
+
+    The server calls it with the size of the finished response in bytes.
+    """
     account = _ACCOUNT.get()
     if account is not None:
         account.hold(response, size)

@@ -12,7 +12,10 @@ Name = tuple[str, str]
 
 
 def mates(rules: Iterable[tuple[Name, Name]], name: Name) -> Iterator[Name]:
-    """Yield the names that rules join with a name."""
+    """Yield the names that rules join with a name.
+
+    Each rule joins in both directions.
+    """
     for rule in rules:
         for one, other in (rule, rule[::-1]):
             value = value_in(one, name)

@@ -34,7 +34,10 @@ def platform_of(state: State, node: Node) -> str | None:
 
 
 def kind_of(state: State, node: Node) -> str:
-    """Return the kind of a dataset, from its datasetType facet or else from its names."""
+    """Return the kind of a dataset, from its datasetType facet or else from its names.
+
+    It is table, file, model, artifact or stream.
+    """
     for book in facets_of(state, node):
         if stated := book.parsed(DatasetType).datasetType:
             return _KINDS.get(stated.upper(), "table")

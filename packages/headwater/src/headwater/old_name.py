@@ -11,7 +11,10 @@ __all__ = ["report"]
 
 
 def report(database: str) -> str:
-    """Return a message if a log has the old name, otherwise ""."""
+    """Return a message if a log has the old name, otherwise "".
+
+    Commands print it. `database` is the file or URL of the log.
+    """
     if not database.endswith("/throughline.db"):
         return ""
     return f"throughline is now headwater: its log {database} is still used; nothing has to be done"

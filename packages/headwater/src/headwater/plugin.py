@@ -128,6 +128,7 @@ def _sorted(points: Iterable[EntryPoint]) -> list[EntryPoint]:
 
 
 def _load(point: EntryPoint) -> Plugin:
+    """Return the plugin of an entry point. Raises ConfigError if it is none."""
     plugin = _imported(point)
     if not isinstance(plugin, Plugin):
         raise ConfigError(
@@ -138,6 +139,7 @@ def _load(point: EntryPoint) -> Plugin:
 
 
 def _imported(point: EntryPoint) -> Any:
+    """Return what an entry point names. Raises ConfigError for any error of its code."""
     try:
         return point.load()
     except Exception as error:  # code of others

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from headwater.errors import DeliveryError, UnavailableError
 from headwater.redaction import Redactor
@@ -45,9 +45,20 @@ class Backoff:
     processed: float = 900.0
 
     def after(self, tries: int, retry_after: float = 0) -> float:
-        """Return the wait after a number of attempts; at least `retry_after`, up to an hour."""
+        """Return the wait after a number of attempts; at least `retry_after`, up to an hour.
+
+        `tries` begins at 1. `retry_after` are the seconds that the server asked for.
+        """
         own = min(self.first * 2.0 ** min(tries - 1, 60), self.most)
         return max(own, min(retry_after, _LONGEST_ASKED))
+
+
+class Response(NamedTuple):
+    """The response of a server; a long body is cut."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class Client:
@@ -70,11 +81,13 @@ class Client:
 
     def exchange(
         self, url: str, content: bytes, headers: Mapping[str, str], label: str
-    ) -> tuple[int, Mapping[str, str], bytes]:
+    ) -> Response:
         """Post content; return the status, the headers and the start of the response body.
 
         Raises:
             UnavailableError: there is no response.
+
+        `label` stands for the URL in messages, because a URL may contain a secret.
         """
         import httpx
 
@@ -92,9 +105,7 @@ class Client:
             with self._runner as runner:
                 runner.run(self._client.aclose())
 
-    async def _exchange(
-        self, url: str, content: bytes, headers: Mapping[str, str]
-    ) -> tuple[int, Mapping[str, str], bytes]:
+    async def _exchange(self, url: str, content: bytes, headers: Mapping[str, str]) -> Response:
         body = bytearray()
         async with asyncio.timeout(self._timeout) as clock:
             posting = self._client.stream("POST", url, content=content, headers=headers)
@@ -106,7 +117,7 @@ class Client:
                             body += part
                             if len(body) > _LARGEST_RESPONSE:
                                 break
-        return response.status_code, response.headers, bytes(body[:_LARGEST_RESPONSE])
+        return Response(response.status_code, response.headers, bytes(body[:_LARGEST_RESPONSE]))
 
 
 @cache
@@ -132,16 +143,19 @@ def post(
         DeliveryError: the server rejects the event.
     """
     sent_headers = {"Content-Type": "application/json", **(headers or {})}
-    status, response_headers, body = client.exchange(url, content, sent_headers, label)
-    if 200 <= status < 300:
-        return body
-    text = redactor.redact_text(body.decode(errors="replace").strip())
-    reason = f"{label} answered {status}: {text[:_LONGEST_MESSAGE]}"
-    raise response_error(status, reason, response_headers.get("Retry-After", ""))
+    found = client.exchange(url, content, sent_headers, label)
+    if 200 <= found.status < 300:
+        return found.body
+    text = redactor.redact_text(found.body.decode(errors="replace").strip())
+    reason = f"{label} answered {found.status}: {text[:_LONGEST_MESSAGE]}"
+    raise response_error(found.status, reason, found.headers.get("Retry-After", ""))
 
 
 def response_error(status: int, reason: str, retry_after: str) -> DeliveryError:
-    """Return the error for an unsuccessful response; `retry_after` is its header."""
+    """Return the error for an unsuccessful response; `retry_after` is its header.
+
+    Delivery retries an UnavailableError, and makes a dead letter of another DeliveryError.
+    """
     if status in _BUSY:
         return UnavailableError(reason, _retry_after(retry_after))
     if status in _DOUBTFUL or not 400 <= status < 500:

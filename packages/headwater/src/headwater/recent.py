@@ -16,6 +16,9 @@ class Changes(Generic[Key]):
     """Keys that recent events changed, by the revision of the state.
 
     Several layers read them, each from its own last revision.
+
+    The state adds to it. `newest_last` has the revision of each key's last change, and changes up
+    to `complete_since` may be missing.
     """
 
     newest_last: dict[Key, int] = field(default_factory=dict)

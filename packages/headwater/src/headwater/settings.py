@@ -40,6 +40,7 @@ _MAX_QUERIES = 10_000
 
 
 def _url(text: str) -> str:
+    """Return a URL without a slash at the end. Raises ValueError, as pydantic expects."""
     with suppress(ValueError):  # the port is not a number
         parts = urlsplit(text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
@@ -48,6 +49,7 @@ def _url(text: str) -> str:
 
 
 def _origins(text: object) -> object:
+    """Return origins as a list, from a text with spaces. Raises ValueError if one is invalid."""
     origins = text.split() if isinstance(text, str) else text
     for origin in origins if isinstance(origins, list) else ():
         if not re.fullmatch(r"https?://[\w.:\[\]-]+", origin):
@@ -56,6 +58,7 @@ def _origins(text: object) -> object:
 
 
 def _duration(text: object) -> object:
+    """Return a time such as `30d` as a timedelta, and None for an empty text. Raises ValueError."""
     if not isinstance(text, str):
         return text
     found = re.fullmatch(r"([1-9]\d{0,7})([smhdw])", text)
@@ -179,7 +182,10 @@ def variable_of(name: str) -> str:
 
 
 def resolve(given: Mapping[str, object] | None = None) -> Settings:
-    """Return the settings from arguments (None: not given) and environment. Raises ConfigError."""
+    """Return the settings from arguments (None: not given) and environment. Raises ConfigError.
+
+    Arguments are by the name of the setting. Commands call it before they open a log or a server.
+    """
     arguments: dict[str, Any] = {
         name: value for name, value in (given or {}).items() if value is not None
     }

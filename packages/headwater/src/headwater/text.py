@@ -22,7 +22,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def duration_of(milliseconds: int) -> str:
-    """Format a duration in milliseconds, with the precision that suits its length."""
+    """Format a duration in milliseconds, such as `4.2 s`, `3 min 5 s`, `2 h 10 min` or `3 days`."""
     seconds = milliseconds / 1_000
     if seconds < 60:
         return f"{seconds:.1f} s"
@@ -44,7 +44,10 @@ def escaped(text: str, *, keep: str = "") -> str:
 
 
 def json_of(value: object, **options: Any) -> str:
-    """Return JSON of the same value that is safe to print, with control characters escaped."""
+    """Return JSON of the same value that is safe to print, with control characters escaped.
+
+    `options` are those of `json.dumps`.
+    """
     text = json.dumps(value, ensure_ascii=False, **options)
     return _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 

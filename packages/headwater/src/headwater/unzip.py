@@ -25,7 +25,11 @@ _MOST_MEMBERS = 1_000
 
 
 class Unzip:
-    """A decompressor of one body; without an encoding, it passes bytes on. Raises BodyError."""
+    """A decompressor of one body; without an encoding, it passes bytes on. Raises BodyError.
+
+    `feed` takes the chunks in order, and then `check_end` is called. `encoding` is the header
+    Content-Encoding.
+    """
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding.strip().lower() or "identity"

@@ -7,7 +7,10 @@ from abc import ABC, abstractmethod
 
 
 class ThreadedWorker(ABC):
-    """A worker that calls its method `run` in a thread."""
+    """A worker that calls its method `run` in a thread.
+
+    The server creates the workers of plugins, starts them, and stops them at its end.
+    """
 
     def __init__(self, name: str, stop_seconds: float | None = None) -> None:
         """Create a worker; `stop` waits at most `stop_seconds` for its thread (None: no limit).

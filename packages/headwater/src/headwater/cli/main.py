@@ -137,7 +137,11 @@ def _top(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; print the error of headwater or of a file to stderr, and exit."""
+    """Run a command; print the error of headwater or of a file to stderr, and exit.
+
+    `arguments` are those after the program name, by default those of the process. The exit code is
+    that of the error; 0 returns.
+    """
     words = sys.argv[1:] if arguments is None else [*arguments]
     message = adopt(os.environ)
     program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
@@ -169,7 +173,11 @@ def _named(program: str) -> Any:
 
 
 def _hint(error: HeadwaterError, program: str, words: list[str], commands: list[str]) -> str:
-    """Return a line with similar nodes, and similar commands if the first word is not a command."""
+    """Return a line with similar nodes, and similar commands if the first word is not a command.
+
+    `words` are the arguments, and `commands` the names of all commands. The text is empty, or
+    begins with a line end, because it follows the message.
+    """
     similar = list(error.nearest) if isinstance(error, NotFoundError) else []
     word = words[0] if words else ""
     if word not in commands:

@@ -1,4 +1,8 @@
-"""Warnings about events that are accepted although they violate the specification."""
+"""Warnings about events that are accepted although they violate the specification.
+
+A path in a warning is that of the JSON, such as `inputs[0].facets.schema`. `received` and
+`expected` are short texts. Functions here must not fail on any value: events may contain anything.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +52,7 @@ def event_warnings(body: Json) -> Iterator[EventWarning]:
 
 
 def _head(body: Json, kind: str) -> Iterator[EventWarning]:
+    """Yield the warnings about the parts of an event besides its run, job and datasets."""
     type_ = body.get("eventType")
     if kind == "run" and not (isinstance(type_, str) and type_ in EventType.__members__):
         yield _warning("eventType", type_, f"one of {_TYPES}")
@@ -65,6 +70,7 @@ def _head(body: Json, kind: str) -> Iterator[EventWarning]:
 
 
 def _run(run: Any) -> Iterator[EventWarning]:
+    """Yield the warnings about the run of a run event, with its facets and its parent."""
     try:
         uuid.UUID(run["runId"])
     except ValueError:
@@ -79,6 +85,10 @@ def _run(run: Any) -> Iterator[EventWarning]:
 
 
 def _dataset(item: Any, path: str, io_facets: tuple[str, ...]) -> Iterator[EventWarning]:
+    """Yield the warnings about a dataset.
+
+    `io_facets` are the keys of its facets as an input or output, such as `outputFacets`.
+    """
     for key in ("facets", *io_facets):
         yield from _facets(item, path, key)
     if "outputFacets" in io_facets:
@@ -133,6 +143,7 @@ def _lineage(body: Json, kind: str) -> Iterator[EventWarning]:
 
 
 def _entries(entries: Any, path: str) -> Iterator[EventWarning]:
+    """Yield the warnings about the entries of explicit lineage of a job."""
     if not isinstance(entries, list):
         yield _warning(path, entries, "a list of entries")
         return
@@ -166,6 +177,7 @@ def _lineage_of_dataset(facet: Json, path: str) -> Iterator[EventWarning]:
 
 
 def _inputs(owner: Json, path: str) -> Iterator[EventWarning]:
+    """Yield the warnings about the inputs of an entry, of a field, or of a dataset."""
     inputs = owner.get("inputs", [])
     if not isinstance(inputs, list):
         yield _warning(f"{path}.inputs", inputs, "a list of inputs")
@@ -175,6 +187,10 @@ def _inputs(owner: Json, path: str) -> Iterator[EventWarning]:
 
 
 def _end(item: Any, path: str) -> Iterator[EventWarning]:
+    """Yield the warnings about one end of explicit lineage: a dataset or a job.
+
+    A job without a name is that of the event.
+    """
     if not isinstance(item, dict):
         yield _warning(path, item, "an object")
         return
@@ -190,6 +206,10 @@ def _end(item: Any, path: str) -> Iterator[EventWarning]:
 
 
 def _facets(owner: Any, path: str, key: str) -> Iterator[EventWarning]:
+    """Yield the warnings about the facets below a key of a part of an event.
+
+    A missing key has none.
+    """
     facets = owner.get(key, {})
     if not isinstance(facets, dict):
         yield _warning(f"{path}.{key}", facets, "an object")
@@ -210,6 +230,7 @@ def _address(owner: Json, key: str, path: str) -> Iterator[EventWarning]:
 
 
 def _texts(value: Any, path: str, keys: tuple[str, ...]) -> Iterator[EventWarning]:
+    """Yield a warning for each key whose value is no text that is not empty."""
     if not isinstance(value, dict):
         yield _warning(path, value, "an object")
         return

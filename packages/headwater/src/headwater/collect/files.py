@@ -32,6 +32,9 @@ def read_files(
     Raises:
         ConfigError: a path does not exist; or, while iterating, a gzip file is damaged, or a line
             or a file that is one document has more than `largest` bytes, decompressed.
+
+    A folder is read in order of the paths. `Lines` has the events of at most 1,000 lines, with
+    those that were rejected.
     """
     return _contents_of([(path, _files(path)) for path in paths], redactor, largest)
 
@@ -53,7 +56,11 @@ def _contents_of(
 
 
 def _contents(file: Path, opened: BufferedIOBase, largest: int) -> tuple[Iterable[bytes], bool]:
-    """Return the lines of a file, or its only document, and True if it is a log."""
+    """Return the lines of a file, or its only document, and True if it is a log.
+
+    `largest` is the limit in bytes of a line, or of a file that is one document. Raises
+    ConfigError.
+    """
     suffix = _without_gz(file).suffix
     if suffix not in (".jsonl", ".log"):
         return _documents(_bounded(opened.read(largest + 1), largest, file))
@@ -75,6 +82,10 @@ def _without_gz(path: Path) -> Path:
 
 
 def _files(name: str) -> list[Path]:
+    """Return the files of a path, sorted; none for the standard input.
+
+    Raises ConfigError if it is missing.
+    """
     if name == "-":
         return []
     path = Path(name)
@@ -89,6 +100,10 @@ def _files(name: str) -> list[Path]:
 def _read(
     redactor: Redactor, source: str, lines: Iterable[bytes], is_log: bool
 ) -> Iterator[tuple[str, Lines]]:
+    """Yield the parsed lines of a source, in portions; the source of a line ends with its number.
+
+    `is_log` is True if only the events within lines count.
+    """
     numbered = enumerate(lines, start=1)
     while page := list(islice(numbered, _LINES_AT_ONCE)):
         numbered_lines = ((f"{source}:{number}", line.rstrip(b"\n")) for number, line in page)

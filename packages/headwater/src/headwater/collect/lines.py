@@ -1,4 +1,8 @@
-"""Parse lines into entries and rejected lines."""
+"""Parse lines into entries and rejected lines.
+
+The spool, files and Kafka share it. A rejected line is stored in the log with its reason, so that
+nothing is lost without a trace.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,11 @@ _MOST_TRIES, _MOST_WASTED = 1_000, 16 * 2**20
 
 @dataclass(slots=True)
 class Lines:
-    """Parsed lines; only the first rejected lines and items are listed."""
+    """Parsed lines; only the first rejected lines and items are listed.
+
+    `rejected` counts all rejected lines and items, and `unread` the items of arrays after 1,000
+    rejected ones. `entries` are ready to be stored, with secrets masked by `redactor`.
+    """
 
     redactor: Redactor
     entries: list[Entry] = field(default_factory=list)
@@ -45,7 +53,11 @@ class Lines:
     unread: int = 0
 
     def add(self, raw: bytes, source: str) -> None:
-        """Add one JSON text: an event, or an array of events."""
+        """Add one JSON text: an event, or an array of events.
+
+        `source` names the place of the text, such as `file.jsonl:12`, for the reason of a
+        rejection.
+        """
         try:
             plain, body = load_plain(raw)
             if not isinstance(body, list):
@@ -83,7 +95,10 @@ class Lines:
         return f"torn line: {kept} ingested, the other {len(lost)} bytes are lost", lost
 
     def end(self, source: str) -> None:
-        """Add a final entry with the number of unlisted rejections."""
+        """Add a final entry with the number of unlisted rejections.
+
+        `sort_lines` calls it once, after the last line; `source` is that of the last line.
+        """
         if missing := self.rejected - len(self.rejected_lines):
             reason = f"{missing} more lines or items were rejected"
             self.rejected_lines.append(RejectedLine(source, reason, f"{source}: {reason}"))
@@ -119,7 +134,11 @@ def _text(item: Any, rejected: Rejected) -> bytes:
 
 
 def sort_lines(lines: Iterable[tuple[str, bytes]], redactor: Redactor) -> Lines:
-    """Parse (source, line) pairs; ignore empty lines."""
+    """Parse (source, line) pairs; ignore empty lines.
+
+    Each line is the raw JSON without its end. The counts of unlisted rejections are added at the
+    end.
+    """
     result = Lines(redactor)
     source = ""
     for source, line in lines:
@@ -130,7 +149,10 @@ def sort_lines(lines: Iterable[tuple[str, bytes]], redactor: Redactor) -> Lines:
 
 
 def split_torn(raw: bytes) -> tuple[list[bytes], bytes]:
-    """Return the JSON of each complete event in an invalid line, and the rest of the line."""
+    """Return the JSON of each complete event in an invalid line, and the rest of the line.
+
+    The tries are limited, see _MOST_TRIES; what is not searched is part of the rest.
+    """
     text = raw.decode(errors="surrogateescape")
     events: list[str] = []
     rest: list[str] = []

@@ -20,7 +20,11 @@ _TEXTS = ("event", "message", "msg", "log")
 
 
 def events_in(line: bytes) -> Iterator[bytes]:
-    """Yield the JSON of each event in a line, or the line itself if none can be parsed."""
+    """Yield the JSON of each event in a line, or the line itself if none can be parsed.
+
+    A line that has the marker but no valid event is yielded, so that it is rejected with a reason.
+    Lines without the marker yield nothing.
+    """
     if MARKER not in line:
         return
     text = line.decode(errors="replace")
@@ -29,6 +33,7 @@ def events_in(line: bytes) -> Iterator[bytes]:
 
 
 def _events(text: str) -> Iterator[object]:
+    """Yield the events in a text, also within the texts that its JSON objects contain."""
     at = text.find("{")
     while at >= 0:
         try:

@@ -51,7 +51,10 @@ class StuckFile(NamedTuple):
 
 
 def stuck_files(folder: Path) -> tuple[StuckFile, ...]:
-    """Return the spool files that cannot be opened, without reading them."""
+    """Return the spool files that cannot be opened, without reading them.
+
+    `headwater doctor` uses it without a server. A polled folder has `SpoolTail.stuck` instead.
+    """
     stuck: list[StuckFile] = []
 
     def fail(path: str, error: Exception) -> None:
@@ -81,7 +84,11 @@ def make_spool_folder(folder: Path) -> None:
 
 
 class SpoolTail:
-    """Ingest the lines that producers append to the files of a folder."""
+    """Ingest the lines that producers append to the files of a folder.
+
+    `remove_after` and `grace` are in seconds; 0 for `remove_after` never removes files.
+    `chunk_size` is the number of bytes that are read at once. Only one thread may use it.
+    """
 
     def __init__(
         self,
@@ -110,7 +117,11 @@ class SpoolTail:
         )
 
     def poll(self) -> int:
-        """Ingest all new lines; return the number of bytes read."""
+        """Ingest all new lines; return the number of bytes read.
+
+        The server calls it four times a second. Raises LogError if the database does not respond;
+        the next call then continues from the same place.
+        """
         bytes_read = 0
         stuck: dict[str, str] = {}
 
@@ -134,6 +145,10 @@ class SpoolTail:
         return bytes_read
 
     def _read_file(self, entry: os.DirEntry[str]) -> int:
+        """Read a file if it has changed since the last poll; return the number of bytes read.
+
+        A drained file is removed. Raises OSError if it cannot be read, or is no regular file.
+        """
         status = entry.stat(follow_symlinks=False)
         _require_regular(status)
         name = storable(entry.path)
@@ -149,6 +164,8 @@ class SpoolTail:
         """Return the unread bytes of the folder, and how many are in lines without an end.
 
         The rest of a polled file has no line end, so only files that were not polled are read.
+
+        Deleted and unreadable files do not count.
         """
         unread = unended = 0
         for entry in _spool_files(self._folder):
@@ -171,6 +188,11 @@ class SpoolTail:
         return Lag(unread, unended)
 
     def _drain(self, path: str, name: str) -> int:
+        """Ingest the complete lines of a file after its last position; return the bytes read.
+
+        `path` is the path to open, and `name` the same in a form that a database can store. Events
+        and the new position are stored in one transaction.
+        """
         bytes_read = 0
         with _open_regular(path) as file:
             inode = os.fstat(file).st_ino & _MAX_INTEGER
@@ -185,13 +207,21 @@ class SpoolTail:
         return bytes_read
 
     def _position(self, file: int, name: str, inode: int) -> int:
-        """Return the position to continue from; 0 if this is not the file read before."""
+        """Return the position to continue from; 0 if this is not the file read before.
+
+        The digest of its ends tells a rewritten file from one that only grew.
+        """
         offset = self._offsets.get(name)
         if offset is None or offset.inode != inode or os.fstat(file).st_size < offset.position:
             return 0
         return offset.position if offset.head == _digest(file, offset.position) else 0
 
     def _remove_drained(self, path: str, name: str, status: os.stat_result) -> None:
+        """Rename a drained file that is idle, and remove it after the grace period.
+
+        A producer may still have the file open after it was renamed. What it writes until then is
+        read.
+        """
         offset = self._offsets.get(name)
         if not self._remove_after or offset is None or offset.position < status.st_size:
             return
@@ -216,7 +246,10 @@ class SpoolTail:
 def _spool_files(
     folder: Path, fail: Callable[[str, OSError], None] = lambda _path, _error: None
 ) -> Iterator[os.DirEntry[str]]:
-    """Yield the entries below a folder with the name of a spool file; pass errors to `fail`."""
+    """Yield the entries below a folder with the name of a spool file, in order.
+
+    `fail` gets the path of a folder that cannot be listed. Links to folders are not followed.
+    """
     folders = [str(folder)]
     while folders:
         path = folders.pop()
@@ -261,7 +294,10 @@ def _reason(error: Exception) -> str:
 
 
 def _whole_lines(file: int, position: int, size: int) -> bytes:
-    """Return the next complete lines, about `size` bytes; empty if there is none."""
+    """Return the next complete lines, about `size` bytes; empty if there is none.
+
+    A line that is longer than `size` is read as a whole.
+    """
     while True:
         chunk = os.pread(file, size, position)
         end = chunk.rfind(b"\n")
@@ -271,6 +307,7 @@ def _whole_lines(file: int, position: int, size: int) -> bytes:
 
 
 def _has_line_end(path: str, position: int) -> bool:
+    """Return True if a file has a line end from a position on, or cannot be read."""
     try:
         with _open_regular(path) as file:
             while chunk := os.pread(file, _CHUNK, position):

@@ -25,7 +25,11 @@ _MAX_EVENTS = 1_000  # of an array
 
 @contextmanager
 def opened_store(settings: Settings, *, is_local: bool) -> Iterator[Store]:
-    """Open the log of the settings, or their server, for storing events."""
+    """Open the log of the settings, or their server, for storing events.
+
+    Raises ConfigError or LogError if the log cannot be opened; the server is contacted with the
+    first events.
+    """
     if not is_local:
         yield partial(_send, settings)
         return
@@ -39,6 +43,7 @@ def _append(live: Live, lines: Lines) -> tuple[int, int]:
 
 
 def _send(settings: Settings, lines: Lines) -> tuple[int, int]:
+    """Post the events of lines to a server in arrays of limited size. Rejected lines stay here."""
     stored = duplicates = 0
     bodies_read = (entry.body for entry in lines.entries)
     for bodies in portions(bodies_read, _MAX_EVENTS, _LARGEST_ARRAY):
@@ -55,7 +60,10 @@ def first_warnings(entries: Iterable[Entry]) -> list[EventWarning]:
 
 
 def portions(bodies: Iterable[AnyStr], most: int, largest: int) -> Iterator[list[AnyStr]]:
-    """Yield lists of at most `most` bodies and the length `largest`, or of one longer body."""
+    """Yield lists of at most `most` bodies and the length `largest`, or of one longer body.
+
+    `most` is the number of bodies, and `largest` the sum of their lengths.
+    """
     portion: list[AnyStr] = []
     size = 0
     for body in bodies:

@@ -1,4 +1,10 @@
-"""Options of the commands that query lineage: the server or log, the moment and the output."""
+"""Options of the commands that query lineage: the server or log, the moment and the output.
+
+A command gets a `Client` as its first argument, which hides whether it queries a server or a log.
+The server reports errors by the names of parameters; a user has typed options. `_as_typed` replaces
+one by the other, so it needs that messages begin with the name of the parameter, a colon and a
+space (`asOf: received ...`), as those of ConfigError do.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,7 @@ import typer
 
 from headwater.console.render import print_json, print_line
 from headwater.console.source import Params, Source, every, open_source, request
-from headwater.errors import ConfigError, NotFoundError
+from headwater.errors import ConfigError, NotFoundError, OptionError
 from headwater.wire import http_name
 
 if TYPE_CHECKING:
@@ -57,7 +63,11 @@ _TYPED = {
 
 @dataclass(frozen=True)
 class Client:
-    """Queries the server or log that the options name, and prints answers."""
+    """Queries the server or log that the options name, and prints answers.
+
+    `url`, `database` and `api_key` are None if not given; the settings then decide. `as_of` and
+    `known_at` are texts as typed: a time, or the id of a run.
+    """
 
     url: str | None = None
     database: str | None = None
@@ -81,7 +91,11 @@ class Client:
         return settings_of(url=self.url, database=self.database, api_key=self.api_key, **options)
 
     def print(self, name: str, params: Params, printer: Callable[[Any], None]) -> Any:
-        """Print the answer to a query, as JSON or by `printer`; return it."""
+        """Print the answer to a query, as JSON or by `printer`; return it.
+
+        `params` are the parameters of the query by their Python names. On paged answers, a hint to
+        the next page is printed to stderr.
+        """
         answer = self.query(name, params)
         self.show(answer, printer)
         if not self.as_json and isinstance(answer, dict) and answer.get("next"):
@@ -96,8 +110,14 @@ class Client:
     def query(self, name: str, params: Params) -> Any:
         """Return the answer to a query; parameters that are None or False are not sent.
 
-        An older server therefore does not reject a switch that it does not know and that is off.
-        A name of one dataset and of jobs, such as that of a dbt model, means the dataset.
+        An older server therefore does not reject a switch that it does not know and that is off. A
+        name of one dataset and of jobs, such as that of a dbt model, means the dataset; a line on
+        stderr says so.
+
+        Raises:
+            ConfigError: a parameter is invalid; the message names the option that the user typed.
+            NotFoundError: no node has the name.
+            ServerError: no server responds, or it failed.
         """
         present = {k: v for k, v in params.items() if v is not None and v is not False}
         for key, text in (("as_of", self.as_of), ("known_at", self.known_at)):
@@ -109,7 +129,7 @@ class Client:
         try:
             return self.source(name, present)
         except ConfigError as error:
-            raise ConfigError(_as_typed(name, present, str(error))) from None
+            raise _as_typed(name, present, error) from None
         except NotFoundError as error:
             if (meant := _dataset_meant(params, error)) is None:
                 raise
@@ -125,7 +145,11 @@ class Client:
         return every(self.query, name, params)
 
     def request(self, path: str, body: object = None, method: str | None = None) -> Any:
-        """Send a GET, or a POST with a JSON body, to the server; return the decoded response."""
+        """Send a GET, or a POST with a JSON body, to the server; return the decoded response.
+
+        `path` begins with a slash. `method` is only needed for others, such as DELETE. Raises
+        ConfigError, NotFoundError or ServerError, see `console.source`.
+        """
         import json
 
         content = None if body is None else json.dumps(body).encode()
@@ -149,6 +173,9 @@ def with_client(
     """Add the options of a `Client` to a command, as its first argument.
 
     `past` adds the options that select a past state, `as_json` the option --json.
+
+    `url`, `database` and `api_key` are always added. typer reads the options from the signature of
+    the returned function.
     """
     options: Mapping[str, Any] = (
         (_PAST if past else {}) | _WHERE | ({"as_json": AsJson} if as_json else {})
@@ -184,6 +211,9 @@ def query_command(
 
     The function is not called. Its parameters are those of the query; `names` maps a parameter to
     its name in the query if the two differ.
+
+    `query` is the name of the query and `printer` prints its answer. `past` adds the options of a
+    past state, as in `with_client`.
     """
 
     def decorate(declared: Callable[..., None]) -> Callable[..., None]:
@@ -200,7 +230,11 @@ def query_command(
 
 
 def _as_option(hint: Any) -> Any:
-    """Return the type of a query's parameter as the type of an option, with help and bounds."""
+    """Return the type of a query's parameter as the type of an option, with help and bounds.
+
+    `hint` is the annotation of a parameter of a query. A hint without a text is already that of an
+    option or argument.
+    """
     type_, *details = get_args(hint) or (hint,)
     texts = [detail for detail in details if isinstance(detail, str)]
     if not texts:
@@ -220,7 +254,13 @@ def _option_of(query: str, name: str) -> str | None:
 
 
 def _dataset_meant(params: Params, error: NotFoundError) -> tuple[str, str, list[str]] | None:
-    """Return the parameter whose name fits one dataset and some jobs, and their ids; else None."""
+    """Return the parameter whose name fits one dataset and some jobs, the dataset's id and the
+    jobs' ids.
+
+    Return None if the error is about anything else. The message of a NotFoundError begins with the
+    name that was not unique, as `repr` shows it, and `nearest` has the ids of all nodes with that
+    name.
+    """
     ids = [node for node in error.nearest if node.startswith(("dataset:", "job:"))]
     datasets = [node for node in ids if node.startswith("dataset:")]
     keys = [key for key, value in params.items() if str(error).startswith(f"{value!r} ")]
@@ -229,13 +269,17 @@ def _dataset_meant(params: Params, error: NotFoundError) -> tuple[str, str, list
     return keys[0], datasets[0], [node for node in ids if node != datasets[0]]
 
 
-def _as_typed(query: str, params: Iterable[str], message: str) -> str:
-    """Replace the parameter's name at the start of an error by that of the option."""
+def _as_typed(query: str, params: Iterable[str], error: ConfigError) -> ConfigError:
+    """Return an error about a moment under the name of its option; any other error unchanged.
+
+    `query` is the name of the query and `params` the names of its parameters.
+    """
+    message = str(error)
     for name in params:
         option = _option_of(query, name)
         if option and message.startswith(start := f"{http_name(name)}: "):
-            return f"{option}: {message.removeprefix(start)}"
-    return message
+            return OptionError(f"{option}: {message.removeprefix(start)}")
+    return error
 
 
 def moment(text: str, option: str) -> str:
@@ -244,13 +288,13 @@ def moment(text: str, option: str) -> str:
     `option` is the name of the option or argument, for the error.
 
     Raises:
-        ConfigError: the text looks like a time but is not valid.
+        OptionError: the text looks like a time but is not valid.
     """
     for written in (text, f"{date.today()}T{text}"):  # a time without a date refers to today
         with suppress(ValueError):
             return datetime.fromisoformat(written).astimezone().isoformat()
     if _LIKE_A_TIME.match(text):
-        raise ConfigError(
+        raise OptionError(
             f"{option}: received {text!r}, expected a time such as 2026-11-21T08:30, or 08:30 of"
             " today, or the id of a run"
         )
@@ -258,7 +302,7 @@ def moment(text: str, option: str) -> str:
 
 
 def time_of(text: str | None, option: str) -> datetime | None:
-    """Return the local time of an option; None if it is not given. Raises ConfigError."""
+    """Return the local time of an option; None if it is not given. Raises OptionError."""
     if text is None:
         return None
     from headwater.events import parse_time
@@ -266,7 +310,7 @@ def time_of(text: str | None, option: str) -> datetime | None:
     try:
         return parse_time(moment(text, option))
     except (ValueError, OverflowError, ConfigError):
-        raise ConfigError(
+        raise OptionError(
             f"{option}: received {text!r}, expected a time such as 2026-11-21T08:30"
         ) from None
 

@@ -75,6 +75,7 @@ class SafeFormatter(logging.Formatter):
 
 
 def _escaped_text(text: Text, keep: str = "") -> Text:
+    """The styles of the text stay. Characters in `keep` are not escaped."""
     if text.plain.isprintable():
         return text
     result = text.blank_copy()
@@ -136,6 +137,7 @@ class _Line:
 
 
 def _folded(text: Text, width: int) -> Iterator[Text]:
+    """Yield the lines of a text of at most `width` columns."""
     while text.cell_len > width:
         end = re.match(r".*\S |.*[./_]", text.plain[:width])
         line, text = text.divide([end.end() if end else width])
@@ -183,7 +185,11 @@ def print_tree(
     children_of: Callable[[Node], Sequence[Node]],
     label_of: Callable[[Node], RenderableType],
 ) -> None:
-    """Print a tree, one node per line."""
+    """Print a tree, one node per line.
+
+    `label_of` returns the line of a node. The console is widened for deep trees, so that each node
+    has at least 40 columns.
+    """
     from rich.tree import Tree  # slow to import
 
     console = new_console()
@@ -219,7 +225,10 @@ def job_title(name: str) -> str:
 
 
 def job_text(job: Name) -> Text:
-    """Return the name of a job; for a dbt job, the name of its model and then the full name."""
+    """Return the name of a job; for a dbt job, the name of its model and then the full name.
+
+    The answer has the full name, which other commands accept.
+    """
     title = job_title(job["name"])
     rest = "" if title == job["name"] else f"  ({job['name']})"
     return Text.assemble((title, "bold"), (rest, "dim"))

@@ -1,4 +1,7 @@
-"""Query a server over HTTP, or a log in this process."""
+"""Query a server over HTTP, or a log in this process.
+
+Commands use it through `console.client.Client`, scripts and plugins also directly.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ def open_source(settings: Settings, *, is_local: bool) -> Source:
 
 
 def every(source: Source, name: str, params: Params) -> Iterator[Any]:
-    """Yield all items of a query with pages."""
+    """Yield all items of a query with pages.
+
+    `params` are those of the first page, without `limit` and `cursor`.
+    """
     position: Params = {}
     while True:
         page = source(name, {**params, "limit": 1_000, **position})
@@ -49,6 +55,8 @@ def every(source: Source, name: str, params: Params) -> Iterator[Any]:
 
 
 def _server_source(settings: Settings) -> Source:
+    """Return a function that queries a server. An answer may be partial while the server counts."""
+
     def query_server(name: str, params: Params) -> Any:
         """Return an answer; repeat the query while it is partial."""
         while True:
@@ -72,6 +80,14 @@ def request(
     """Send a GET, or a POST with a body, to the configured server; return the decoded response.
 
     A GET is retried at most four times while the server is busy (503 with Retry-After).
+
+    `path` begins with a slash; `body` is JSON. Return None for an empty response.
+
+    Raises:
+        NotFoundError: nothing has the name; `nearest` are similar ones.
+        ConfigError: the server rejected a parameter or the body.
+        MissingQueryError: the server has no such endpoint.
+        ServerError: no server responds, it needs a key, or it failed.
     """
     method = method or ("GET" if body is None else "POST")
     tries = _ATTEMPTS if method == "GET" else 1
@@ -93,7 +109,11 @@ def request(
 def _exchange(
     settings: Settings, method: str, path: str, body: bytes | None
 ) -> tuple[int, str | None, bytes]:
-    """Send a request; return the status, Retry-After and the body of the response."""
+    """Send a request; return the status, Retry-After and the body of the response.
+
+    Return the status of any response. Raises ServerError if no server responds, or the response is
+    larger than 1 GiB or takes longer than ten minutes.
+    """
     import httpx  # slow to import
 
     headers = {"Content-Type": "application/json"}
@@ -141,6 +161,10 @@ def _pause(status: int, retry_after: str | None) -> float | None:
 
 
 def _raise_error(settings: Settings, status: int, raw: bytes) -> Any:
+    """Raise the error of a response whose status is not a success.
+
+    Return the body of a 422 that is no error message: the counts of an array of events.
+    """
     try:
         answer = json.loads(raw)
         message = answer["message"]
@@ -160,6 +184,10 @@ def _raise_error(settings: Settings, status: int, raw: bytes) -> Any:
 
 
 def _log_source(settings: Settings) -> Source:
+    """Return a function that queries a log in this process.
+
+    Its projection is built at the first query, and reads new events before each later one.
+    """
     from headwater.log import EventLog
     from headwater.projection.live import Live
     from headwater.query.registry import ask, find_query

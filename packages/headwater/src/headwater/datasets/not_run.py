@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from headwater import deadline
+from headwater.datasets.assertions import Assertion, dataset_assertions, tests_of_run
 from headwater.datasets.thresholds import with_threshold
 from headwater.events import JobRef
-from headwater.events.assertions import Assertion, dataset_assertions, tests_of_run
 from headwater.events.facets import ErrorMessage, JobType
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
@@ -30,7 +30,11 @@ _TESTS = {"TEST", "CHECK"}
 
 
 class _Invocation(NamedTuple):
-    """The jobs and datasets of the runs below a pipeline run, without tests."""
+    """The jobs and datasets of the runs below a pipeline run, without tests.
+
+    `pipeline` is the job of the pipeline run; `completed` and `failed` are the jobs of the runs
+    below. Names are primary names.
+    """
 
     pipeline: JobRef
     completed: set[JobRef]
@@ -73,7 +77,10 @@ def completed_tests(state: State, root: Run) -> set[JobRef]:
 
 
 def was_not_run(state: State, run: Run) -> bool:
-    """Return True if a failed test was not run: nothing that it reads was written before it."""
+    """Return True if a failed test was not run: nothing that it reads was written before it.
+
+    Such a test is no failed check: the state of its job is unknown instead of failed.
+    """
     names = map(state.identity.primary, run.inputs or run.outputs)
     is_failed = outcome(state, run).state in _FAILED and is_test(state, run.key.job)
     return (
@@ -85,7 +92,11 @@ def was_not_run(state: State, run: Run) -> bool:
 
 
 def lacks_data(state: State, test: Run, name: DatasetName) -> bool:
-    """Return True if the run that should write a dataset failed or was skipped before a test."""
+    """Return True if the run that should write a dataset failed or was skipped before a test.
+
+    `name` is a dataset that the test reads. Only a test without an error message in a run of a
+    pipeline can lack data: a message shows that it ran.
+    """
     root = root_of(state, test)
     if root is test or not is_test(state, test.key.job) or test.facets.parsed(ErrorMessage).message:
         return False
@@ -107,6 +118,10 @@ def without_result(assertion: Assertion) -> Assertion:
 
 
 def _invocation_of(state: State, root: Run) -> _Invocation:
+    """Return the invocation of a root run.
+
+    It is cached until the next event, since many tests ask for it.
+    """
     key = "invocation", root.key
     if key not in state.derived:
         found = _Invocation(root.key.job, set(), set(), set(), set(), set(), set())
@@ -130,6 +145,9 @@ def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> boo
 
     The same applies to failed tests, and to all jobs of the pipeline if no run shows what failed.
     A dataset that no job ever wrote is missing, too, unless a run of the invocation read it.
+
+    A dataset of the same pipeline that was not written in the invocation is missing if what it was
+    made from is.
     """
     known = generations_of(state)
     has_cause = bool(invocation.failed or invocation.rejected)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headwater.datasets.assertions import Assertion
 from headwater.events import JobRef, Json
-from headwater.events.assertions import Assertion
 from headwater.graph.current import generations_of
 from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of, began_at
@@ -41,7 +41,11 @@ def _newer_manifest(state: State, run: Run) -> Json | None:
 
 
 def is_removed_test(state: State, run: Run, assertion: Assertion) -> bool:
-    """Return True if the project of a test run no longer has the test of an assertion."""
+    """Return True if the project of a test run no longer has the test of an assertion.
+
+    `run` is the run that reported the assertion. Without a newer manifest, or if the manifest has
+    no schema of the tested tables, the result is False: a part of a project may have been imported.
+    """
     project = _newer_manifest(state, run)
     if project is None or not isinstance(project.get("tests"), list):
         return False

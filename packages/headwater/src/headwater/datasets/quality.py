@@ -1,7 +1,7 @@
 """Checks of datasets over time: assertions of every producer, and dataQualityMetrics.
 
-A run reports assertions about a dataset that it reads or writes (`events.assertions`), or about its
-tests (`test`), which apply to its inputs, or without inputs to its outputs. A job that only
+A run reports assertions about a dataset that it reads or writes (`datasets.assertions`), or about
+its tests (`test`), which apply to its inputs, or without inputs to its outputs. A job that only
 checks, such as a dbt test or an SQL check of Airflow, and reports no assertions, is one itself: its
 run failed or completed.
 """
@@ -16,6 +16,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from headwater import deadline
+from headwater.datasets.assertions import (
+    Assertion,
+    assertion_of,
+    dataset_assertions,
+    tests_of_run,
+)
 from headwater.datasets.not_run import (
     completed_tests,
     has_result,
@@ -28,22 +34,15 @@ from headwater.datasets.not_run import (
 from headwater.datasets.project import is_removed_test
 from headwater.datasets.thresholds import with_threshold
 from headwater.events import EventType, Facets, JobRef, Json
-from headwater.events.assertions import (
-    DATASET_FACETS,
-    Assertion,
-    assertion_of,
-    dataset_assertions,
-    tests_of_run,
-)
-from headwater.events.facets import Airflow
+from headwater.events.facets import ASSERTION_FACETS, Airflow
 from headwater.graph.current import generations_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, State, Use
 from headwater.projection.derived import ended_at, records_of
 
 _METRICS = "dataQualityMetrics"
-_FACETS = frozenset((*DATASET_FACETS, _METRICS))
-_ASSERTIONS = frozenset(DATASET_FACETS)
+_FACETS = frozenset((*ASSERTION_FACETS, _METRICS))
+_ASSERTIONS = frozenset(ASSERTION_FACETS)
 _TEST_FACETS = frozenset(("test", "testRun"))
 """Facets of a run with results of tests: of the specification, and of some producers."""
 _CHECK_OPERATOR = re.compile(r"Check(Operator|OperatorAsync)?$")
@@ -74,7 +73,11 @@ class Failure(NamedTuple):
 
 
 def checks_of(state: State, name: DatasetName) -> list[Check]:
-    """Return every check of a dataset, under any of its aliases, oldest first."""
+    """Return every check of a dataset, under any of its aliases, oldest first.
+
+    A check without assertions and metrics is left out. Results of tests that were not run have no
+    result.
+    """
     deadline.check()
     generations = generations_of(state)
     found: list[Check] = []
@@ -92,7 +95,7 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
 
 
 def _checked(state: State, name: DatasetName, check: Check) -> Check:
-    """Return a check without the results of the tests that were not run."""
+    """Return a check in which the tests that were not run (`datasets.not_run`) have no result."""
     check = _with_thresholds(state, check)
     if check.run is None or all(map(has_result, check.assertions)):
         return check
@@ -114,6 +117,9 @@ def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
     Of each job, only the assertions in its newest pipeline run count: others were removed, as were
     tests that the dbt project no longer has. A failed dbt test counts until it runs again, because
     `dbt test --select` may leave it out, unless all tests that passed with it ran without it.
+
+    `checks` are those of one dataset or of the tests of one job. An assertion that passed or was
+    not run later is no failure; one without a result does not replace an earlier result.
     """
     decided = (check for check in checks if any(a.passed is not None for a in check.assertions))
     asserted = sorted(decided, key=_place)
@@ -166,7 +172,10 @@ def _was_left_out(state: State, failed: Check, asserted: Iterable[Check]) -> boo
 
 
 def has_only_removed_failures(state: State, run: Run) -> bool:
-    """Return True if a test run failed because of tests that its dbt project no longer has."""
+    """Return True if a test run failed because of tests that its dbt project no longer has.
+
+    Such a failure is no longer a problem of the project.
+    """
     failed = [item for item in _results(state, run) if item.failed]
     return bool(failed) and all(is_removed_test(state, run, item) for item in failed)
 
@@ -201,7 +210,11 @@ def has_tests(run: Run) -> bool:
 
 
 def may_have_failed_check(run: Run) -> bool:
-    """Return False for a run that did not fail and reported neither tests nor assertions."""
+    """Return False for a run that did not fail and reported neither tests nor assertions.
+
+    A search for failed checks skips the jobs without such runs. It looks at the run alone, and
+    fast.
+    """
     if has_tests(run) or (run.end is not None and run.end[1] is EventType.FAIL):
         return True
     uses = chain(run.inputs.values(), run.outputs.values())
@@ -211,7 +224,11 @@ def may_have_failed_check(run: Run) -> bool:
 
 
 def datasets_with_failures(state: State, ref: JobRef) -> set[DatasetName]:
-    """Return the datasets, as reported, of which a run of a job ever reported a failed check."""
+    """Return the datasets, as reported, of which a run of a job ever reported a failed check.
+
+    `ref` is the job. Names are those of the events, not primary names. A later check may have
+    passed.
+    """
     known = generations_of(state)
     by_dataset = known.of_runs(ref, "checks", partial(_checks_of_runs, state))
     if is_test(state, ref) and not by_dataset:
@@ -259,6 +276,10 @@ def _checks_of_runs(state: State, runs: Iterable[Run]) -> dict[DatasetName, list
 
 
 def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Check]]:
+    """Yield the datasets of a run, by reported name, each with a check.
+
+    Tests of the run that no facet of a dataset repeats apply to its inputs, or else to its outputs.
+    """
     attributed: set[str] = set()
     for side in ("inputs", "outputs"):
         uses: dict[DatasetName, Use] = getattr(run, side)
@@ -300,6 +321,10 @@ def _outcome(run: Run) -> list[Assertion]:
 def _of_datasets(
     state: State, run: Run, tests: list[Assertion]
 ) -> Iterator[tuple[DatasetName, Check]]:
+    """Yield a check with some tests for each dataset that they are about.
+
+    These are the inputs of the run, or its outputs if it has no input.
+    """
     if tests:
         for name, use in (run.inputs or run.outputs).items():
             yield name, Check(ended_at(state, run), run, use.version, tests, {})

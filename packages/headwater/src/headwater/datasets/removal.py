@@ -3,6 +3,8 @@
 A dataset is dropped, emptied or renamed until it is written again. A write counts if it ended after
 the change and did not fail; the runs above the one that made the change do not, as they report its
 outputs. A run that only creates or alters an emptied dataset adds no rows to it.
+
+Lists mark such a dataset, and it has no other state. An emptied dataset still exists.
 """
 
 from __future__ import annotations
@@ -37,7 +39,11 @@ def removals_of(state: State, name: DatasetName) -> list[Removal]:
 
 
 def removal_of(state: State, name: DatasetName) -> Removal | None:
-    """Return the removal of a dataset or its rows; None if it was written or created since."""
+    """Return the removal of a dataset or its rows; None if it was written or created since.
+
+    A run that creates the dataset, or another one that is renamed to its name, also ends the
+    removal.
+    """
     changes = changes_of(state, name)
     removing = [change for change in changes if change.kind in _KINDS]
     if not removing:
@@ -56,12 +62,19 @@ def is_gone(state: State, name: DatasetName) -> bool:
 
 
 class _Write(NamedTuple):
+    """The write of a dataset by a run: its end in microseconds, and if it may have written rows."""
+
     ended: int
     run: RunKey
     has_rows: bool
 
 
 def _is_written_since(state: State, name: DatasetName, change: LifecycleChange) -> bool:
+    """Return True if a run wrote the dataset after a change.
+
+    The runs above that of the change do not count: they report its outputs. A write without rows
+    ends a drop or a rename, but not that a table is empty.
+    """
     known = generations_of(state)
     _, *above = ancestry_of(state, state.runs[change.run]) if change.run else (None,)
     keys_above = {run.key for run in above if run}
@@ -81,7 +94,10 @@ def _is_written_since(state: State, name: DatasetName, change: LifecycleChange) 
 
 
 def _write(state: State, run: Run, name: DatasetName) -> _Write | None:
-    """Return the end of a run that wrote a dataset; None if it did not, or failed."""
+    """Return the end of a run that wrote a dataset; None if it did not, or failed.
+
+    An open run counts with the time of its last event.
+    """
     primary = state.identity.primary
     uses = [use for spelled, use in run.outputs.items() if primary(spelled) == name]
     if not any(has_written(state, run, use) and not removes_data(run, use) for use in uses):
@@ -95,6 +111,10 @@ def _write(state: State, run: Run, name: DatasetName) -> _Write | None:
 
 
 def _removal(state: State, change: LifecycleChange) -> Removal:
+    """Return a removal as part of an answer.
+
+    Its job and run are those of the task to which the run of the change belongs.
+    """
     run = state.runs[change.run] if change.run else None
     owner = generations_of(state).levels.owner(run, Level.TASK) if run else None
     new_name = state.identity.primary(change.other) if change.other else None

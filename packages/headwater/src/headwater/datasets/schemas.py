@@ -44,7 +44,10 @@ def drift(state: State, name: DatasetName) -> list[SchemaChange]:
 
 
 def compared(name: DatasetName, reported: Iterable[ReportedSchema]) -> Iterator[Compared]:
-    """Yield the comparison of each schema with earlier ones; `reported` is oldest first."""
+    """Yield the comparison of each schema with earlier ones; `reported` is oldest first.
+
+    Each schema is compared with the one before it, and with the one before it of the same producer.
+    """
     last: ReportedSchema | None = None
     of_producer: dict[str | None, ReportedSchema] = {}
     deadline.check()
@@ -56,7 +59,12 @@ def compared(name: DatasetName, reported: Iterable[ReportedSchema]) -> Iterator[
 
 
 def reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
-    """Return the schemas that are compared, oldest first."""
+    """Return the schemas that are compared, oldest first.
+
+    These are the schemas of the writers and of events without a run, or those of the readers
+    instead of the writers if no writer reported one. Readers often report only the columns that
+    they use.
+    """
     found, written, read = [], [], []
     for record in records_of(state, name):
         found += [
@@ -83,7 +91,11 @@ def _reported_by(uses: Iterable[tuple[Run, Use]]) -> list[ReportedSchema]:
 def _change(
     name: DatasetName, last: Schema, same: Schema | None, current: ReportedSchema
 ) -> SchemaChange | None:
-    """Return the differences from the last schema, and from the last one of the same producer."""
+    """Return the differences from the last schema, and from the last one of the same producer.
+
+    `last` is the schema before, and `same` the one before of the same producer, None without one.
+    Return None if nothing changed.
+    """
     schema = current.schema
     if schema is last:  # parsed once for equal facets
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import re
 
-from headwater.events.assertions import Assertion
+from headwater.datasets.assertions import Assertion
 
 _CONDITION = re.compile(r"\s*(>=|<=|!=|<>|==|=|>|<)\s*(\d+)\s*")
 _OPERATORS = {

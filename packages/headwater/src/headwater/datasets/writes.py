@@ -1,6 +1,9 @@
 """Writes of a dataset: one per version, whichever runs of a task reported it.
 
 A run that failed without a version or rows wrote nothing; it is a failed attempt.
+
+A task and its queries may report the same write; a query belongs to the task that is its owner.
+Names are primary names.
 """
 
 from __future__ import annotations
@@ -40,7 +43,10 @@ class Write(NamedTuple):
 
 
 def writes_of(generations: Generations, name: DatasetName) -> list[Write]:
-    """Return all writes of a dataset, under any of its aliases."""
+    """Return all writes of a dataset, under any of its aliases.
+
+    They are in no order. Writes of generations that are not effective any more are included.
+    """
 
     def derive(writing: list[Generation]) -> list[Write]:
         watched = deadline.watched(writing)
@@ -62,7 +68,11 @@ class FailedWrite(NamedTuple):
 
 
 def failed_writes_of(generations: Generations, name: DatasetName) -> list[FailedWrite]:
-    """Return the failed attempts to write a dataset, under any of its aliases."""
+    """Return the failed attempts to write a dataset, under any of its aliases.
+
+    `run` of the result is the run of the task, of which no query reported that it wrote the
+    dataset.
+    """
     state = generations.state
 
     def derive(ref: JobRef, _: list[Generation]) -> list[FailedWrite]:
@@ -97,6 +107,8 @@ def has_written(state: State, run: Run, use: Use) -> bool:
     """Return True unless a run failed and reported neither a version nor rows of an output.
 
     A stream wrote until it failed.
+
+    `use` is the output in question. A failed commit has no version.
     """
     if outcome(state, run).state not in (RunState.FAILED, RunState.ABORTED) or use.versions:
         return True
@@ -131,6 +143,8 @@ def written_by(generations: Generations, generation: Generation, name: DatasetNa
     """Return the writes of a dataset by a generation.
     A run without a reported version (a task above its queries, a CREATE TABLE) adds no write if
     another run reported one.
+
+    The list is empty if the generation only removed the data, or failed.
     """
     state = generations.state
     found: dict[str | RunKey, list[_Report]] = defaultdict(list)
@@ -176,7 +190,11 @@ class _Report(NamedTuple):
 
 
 def _write(generations: Generations, reports: list[_Report], *, is_stated: bool) -> Write:
-    """Combine the reports of one version, or of one run of a task that reported no version."""
+    """Combine the reports of one version, or of one run of a task that reported no version.
+
+    The run of the task counts more than its queries: its statistics are used first, and those of
+    the queries if it reports none.
+    """
     state = generations.state
 
     def rank(report: _Report) -> tuple[bool, int, RunKey]:

@@ -16,7 +16,10 @@ from headwater.errors import EventError
 
 
 def dump(body: Any, option: int = 0) -> bytes:
-    """Encode a body as JSON. Raises EventError if that is impossible, as for a lone surrogate."""
+    """Encode a body as JSON, with options of orjson.
+
+    Raises EventError if that is impossible, as for a lone surrogate or too many levels.
+    """
     try:
         return orjson.dumps(body, option=option)
     except TypeError as error:

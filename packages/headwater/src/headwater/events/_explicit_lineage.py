@@ -79,6 +79,9 @@ def with_lineage_datasets(
     """Return the inputs and outputs of a job's event with the datasets that its facet adds.
 
     Producers should list them anyway. A dataset that only another job reads is not an input.
+
+    `job` is the event's own job: an entry of another job names no dataset of this event. Inputs
+    that are listed already stay as they are, with their facets.
     """
     entries = parse_entries(facet)
     own = [entry for entry in entries if not entry.is_job or entry.target in (None, job)]
@@ -93,6 +96,10 @@ def _with_missing(listed: tuple[Dataset, ...], named: Iterable[DatasetId]) -> tu
 
 
 def _entry(stated: Json) -> Entry | None:
+    """Return an entry; None without a type, or for a dataset without a name.
+
+    Of an entry of a job, the columns do not count, because a job has none.
+    """
     kind, namespace, name = (stated.get(key) for key in ("type", "namespace", "name"))
     is_named = is_name(namespace) and is_name(name)
     if kind == "DATASET" and is_named:
@@ -104,6 +111,7 @@ def _entry(stated: Json) -> Entry | None:
 
 
 def _parse(stated: Json, target: DatasetId | JobRef | None, *, is_job: bool) -> Entry:
+    """Return the entry of a target, with the sources that it and its fields name."""
     fields = stated.get("fields")
     by_field = {
         str(field): objects(value.get("inputs"))

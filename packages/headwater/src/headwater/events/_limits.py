@@ -1,4 +1,8 @@
-"""Limits of one event: nesting, items of an array, characters of a string."""
+"""Limits of one event: nesting, items of an array, characters of a string.
+
+`log._entry` checks each event before it is parsed. Parsed events are therefore safe to walk through
+with recursion, and to embed in answers.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +78,7 @@ def _items(value: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _problem(place: _Place) -> tuple[str, str] | None:
+    """Return what a value is and what is allowed, as texts; None if it is within the limits."""
     value = place.value
     if isinstance(value, str):
         if len(value) > LONGEST_TEXT:

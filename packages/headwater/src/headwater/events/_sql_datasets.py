@@ -28,7 +28,11 @@ _Datasets = tuple[Dataset, ...]
 def with_sql_datasets(
     job_facets: Facets, inputs: _Datasets, outputs: _Datasets
 ) -> tuple[_Datasets, _Datasets]:
-    """Return the inputs and outputs of an event, corrected by its SQL text if it can be read."""
+    """Return the inputs and outputs of an event, corrected by its SQL text if it can be read.
+
+    `events._parse` calls it for each event of a run or a job, so it first looks for words in the
+    text. An input that only the text names gets the facet ONLY_IN_TEXT.
+    """
     facet, listed = job_facets.get("sql", {}), (*outputs, *inputs)
     text = text_of(facet)
     if text is None or not listed:
@@ -55,6 +59,8 @@ def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets
     """Return outputs with the lifecycleStateChange that the text states; reported ones stay.
 
     A table that the text only gives another name is no output.
+
+    Only outputs without facets get one: a producer that reports facets knows the statement.
     """
     if (change := table_change(text)) and change.kind == "RENAME":
         former, new = (parts[-1].lower() for parts in change.tables)
@@ -100,7 +106,11 @@ def _omitted(facet: Json, listed: _Datasets) -> list[Dataset]:
 def _with_tables_of(
     text: str, dialect: str | None, inputs: _Datasets, outputs: _Datasets, *, is_dbt: bool
 ) -> _Datasets:
-    """Return inputs with the tables that the text reads, but without names of sources of dbt."""
+    """Return inputs with the tables that the text reads, but without names of sources of dbt.
+
+    `dialect` is the reported one. The text is also read if no input is listed, because the producer
+    may have lost all of them. Unreadable texts change nothing.
+    """
     if not outputs:
         return inputs
     first = min((item.namespace, item.name) for item in outputs)

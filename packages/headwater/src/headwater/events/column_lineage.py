@@ -140,6 +140,7 @@ def _is_link(item: Json) -> bool:
 
 
 def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
+    """Yield the links of a target, whose whole column may have the transformation `legacy`."""
     for item in objects(inputs):
         if not _is_link(item):
             continue

@@ -21,6 +21,9 @@ from headwater.text import tag_label
 EXPOSURE = "EXPOSURE"
 """The jobType of an exposure of dbt, which is no job but something that shows data."""
 
+ASSERTION_FACETS = ("dataQualityAssertions", "greatExpectations_assertions")
+"""Facets of a dataset with results of checks: of the specification, and of Great Expectations."""
+
 
 @dataclass_transform(frozen_default=True)
 class Facet:
@@ -261,6 +264,7 @@ class PartitionSources(Facet, key="headwater_partitionSources"):
 
 
 def _source_part(value: object) -> SourcePart | None:
+    """Return a source of a partition; None if its name or its partition is invalid."""
     part = _object(value)
     namespace, name = part.get("namespace"), part.get("name")
     if not (is_name(namespace) and is_name(name)):

@@ -51,6 +51,7 @@ class Families:
         return members
 
     def _collect(self, ref: JobRef) -> Family:
+        """Determine the family of a job by its relatives, and record it for each member."""
         found: dict[JobRef, None] = {ref: None}
         open_ = [ref]
         while open_:

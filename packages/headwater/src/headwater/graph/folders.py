@@ -152,7 +152,10 @@ def derivations_reading(state: State, name: DatasetName) -> set[JobRef]:
 
 
 def connects_files(state: State, writer: JobRef, folder: DatasetName, reader: JobRef) -> bool:
-    """Return True if a file would get data of other files in its folder."""
+    """Return True if a file would get data of other files in its folder.
+
+    `writer` derives the folder from the files in it, and `reader` a file from the folder.
+    """
     file = derived_dataset(reader)
     if file is None or derived_dataset(writer) != folder:
         return False
@@ -160,7 +163,10 @@ def connects_files(state: State, writer: JobRef, folder: DatasetName, reader: Jo
 
 
 def is_written(state: State, name: DatasetName) -> bool:
-    """Return True if a job writes a dataset, or its sources are stated."""
+    """Return True if a job writes a dataset, or its sources are stated.
+
+    A name that a DatasetEvent gave to a dataset counts as well.
+    """
     return any(
         record.writers
         or record.derivation is not None

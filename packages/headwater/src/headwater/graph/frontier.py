@@ -99,7 +99,10 @@ def upstream_of_outputs(
 def downstream_of(
     generations: Generations, roots: Iterable[Generation], source: DatasetName | None = None
 ) -> Walked:
-    """Return the roots and the present generations downstream of them, or of one input."""
+    """Return the roots and the present generations downstream of them, or of one input.
+
+    `source` limits the walk to what depends on one input of the roots; None for all.
+    """
     present = generations.present
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}

@@ -102,6 +102,7 @@ def surviving(parts: Parts | None, covered: Iterable[str]) -> Parts | None:
 
 
 def _add(writes: _Writes, run: Run, use: Use) -> None:
+    """Add what a run reports about an output (`use`) to the reports of the other runs."""
     subset = use.facets.parsed(Subset)
     commits = _commits(run, use)
     for version, commit in commits.items():
@@ -149,7 +150,10 @@ def _keeps_rows(commits: Iterable[_Commit]) -> bool:
 
 
 def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
-    """Return the commits of a run to a table, by version."""
+    """Return the commits of a run to a table, by version.
+
+    A commit report without a version counts as one commit of the run.
+    """
     if not use.facets.parsed(CommitReport).is_reported:
         return {}
     change = use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange

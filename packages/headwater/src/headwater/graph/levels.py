@@ -31,7 +31,10 @@ _DBT_LEVELS = {"JOB": Level.PIPELINE, "PROJECT": Level.PIPELINE}
 
 
 class Levels:
-    """The level of every job, and the owner of every run at a level."""
+    """The level of every job, and the owner of every run at a level.
+
+    `clear` must be called for jobs whose runs got other parents.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state

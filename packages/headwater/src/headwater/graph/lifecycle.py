@@ -52,7 +52,10 @@ class RemovedRows(NamedTuple):
 
 
 def removals(state: State, name: DatasetName) -> list[RemovedRows]:
-    """Return the times at which all rows of a dataset were removed or replaced, in order."""
+    """Return the times at which all rows of a dataset were removed or replaced, in order.
+
+    The list is cached until the next event.
+    """
     key = "removals of a dataset", name
     if key not in state.derived:
         removing = (change for change in changes_of(state, name) if change.removes_rows)

@@ -110,6 +110,10 @@ def _slice(
     sources: frozenset[_Source],
     runs: tuple[Run, ...],
 ) -> Generation:
+    """Return the copy of a generation with one output, the partitions of it and their sources.
+
+    `runs` are those that wrote the partitions.
+    """
     read: dict[DatasetName, set[str]] = defaultdict(set)
     for source, part in sources:
         read[source].add(part)

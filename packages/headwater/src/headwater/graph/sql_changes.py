@@ -21,6 +21,8 @@ def stated_changes(state: State, run: Run) -> list[tuple[DatasetName, LifecycleC
     """Return the changes that only the text of a run states, with the datasets' primary names.
 
     The list is empty if the run reported an output. It omits tables that cannot be identified.
+
+    A run without outputs that has such a text reads and writes no dataset otherwise.
     """
     change = state.table_changes.get(run.key)
     if change is None or run.outputs:

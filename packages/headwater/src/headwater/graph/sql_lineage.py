@@ -129,7 +129,11 @@ def _verified(state: State, own: ColumnLineage, reported: ColumnLineage) -> Colu
 
 
 def text_of_run(state: State, run: Run) -> SqlText | None:
-    """Return the SQL text from which the lineage of a run is read; None if there is none."""
+    """Return the SQL text from which the lineage of a run is read; None if there is none.
+
+    Explicit lineage precedes the text, and so does a producer that reports filters and joins
+    itself.
+    """
     facet, reported = run.code.get(Sql.KEY), {*run.outputs, *run.inputs}
     if not facet or run.lineage or not reported:
         return None
@@ -160,6 +164,7 @@ def _text_of_plan(state: State, run: Run, text: str) -> SqlText | None:
 
 
 def _in_catalog(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
+    """Return the names of datasets as tables, without locations, which a text does not contain."""
     aliases = {alias for name in names for alias in state.identity.names(name)}
     return {alias for alias in aliases if "/" not in alias.name}
 
@@ -223,7 +228,10 @@ class TextNames:
         return fields.get(name.lower(), folded)
 
     def has(self, table: Table, name: str) -> bool:
-        """Return False for a column of a failed run that the whole schema of its table lacks."""
+        """Return False for a column of a failed run that the whole schema of its table lacks.
+
+        The text of a failed run may name a column by mistake.
+        """
         dataset = self.dataset(table)
         fields = self._fields_of(dataset) if self._has_failed else {}
         is_known = not fields or name == EVERY_ROW or name.lower() in fields

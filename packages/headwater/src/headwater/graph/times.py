@@ -70,6 +70,10 @@ def span_of(state: State, runs: Iterable[Run]) -> Span:
 
 
 def _span_of_run(state: State, run: Run) -> Span:
+    """Return the time from a run's start to its end; to its last event if it has no end.
+
+    A streaming run without an end has an infinite one.
+    """
     started, ended = start_of(run) or 0, outcome(state, run).ended
     if ended is not None:
         return Span(started, max(started, ended))
@@ -169,7 +173,11 @@ class Times:
     def reading(
         self, reader: Generation, name: DatasetName, writers: Iterable[Generation]
     ) -> Reading:
-        """Return what a reader can depend on; `writers` wrote the versions that it reported."""
+        """Return what a reader can depend on; `writers` wrote the versions that it reported.
+
+        Without a version, the span of its runs counts. With one, the times are those of its
+        writers, but never later than the reader.
+        """
         span = self.of_reads(reader, name)
         queried = reader.query if name in reader.renamed.values() else None
         proven = tuple(dict.fromkeys(g for g in writers if g is not reader.original))
@@ -198,6 +206,9 @@ class Times:
 
         `writing` has those that wrote the dataset, oldest first; `replaced` are partitions that do
         not count.
+
+        The walk is from the newest write back, and ends at a finished write that replaced all
+        earlier ones.
         """
         # Each with the partitions that were replaced since.
         counted: dict[Generation, set[str]] = {g: set() for g in writing if g in reading.proven}

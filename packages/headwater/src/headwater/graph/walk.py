@@ -99,7 +99,10 @@ def replaced(generations: Generations, walked: Walked) -> set[DatasetName]:
 
 
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
-    """Return the generations upstream or downstream of a node, with their edges on the way."""
+    """Return the generations upstream or downstream of a node, with their edges on the way.
+
+    The level decides which generations stand for a job: those of a task, or those below a pipeline.
+    """
     if root.type == "job":
         ref, near = root.job_ref, generations.present_in_family(root.job_ref)
         roots = [g for g in near if ref in _jobs_of(generations, g, level)]

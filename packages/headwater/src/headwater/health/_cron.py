@@ -3,6 +3,9 @@
 The times of a cron expression are local times. If the time zone was not reported, its offset is
 that with which the newest nominal time fits the expression. Without a nominal time, only the
 longest gap between two times is known.
+
+`_schedule` asks for the next times of an Airflow DAG, and `freshness` decides from them if it is
+late.
 """
 
 from __future__ import annotations
@@ -68,7 +71,10 @@ class Cron:
         )
 
     def after(self, moment: datetime, zone: tzinfo) -> Iterator[datetime]:
-        """Yield the times after a moment, for more than a year."""
+        """Yield the times after a moment, for more than a year.
+
+        The hours and minutes are those of `zone`; the yielded times are in UTC.
+        """
         first = moment.astimezone(zone).date()
         for day in map(first.__add__, map(timedelta, range(_MOST_DAYS))):
             for hour in sorted(self.hours) if self.is_on(day) else ():
@@ -79,7 +85,10 @@ class Cron:
 
     @property
     def longest_gap(self) -> timedelta | None:
-        """The longest time between two of its times within a year; None if there are too few."""
+        """The longest time between two of its times within a year; None if there are too few.
+
+        It bounds the time of the next start if the time zone is unknown.
+        """
         times = sorted(time(hour, minute) for hour in self.hours for minute in self.minutes)
         start = date(2024, 1, 1)
         days = [day for n in range(_MOST_DAYS) if self.is_on(day := start + timedelta(days=n))]
@@ -92,7 +101,11 @@ class Cron:
 
 @lru_cache(maxsize=1024)
 def cron_of(schedule: str) -> Cron | None:
-    """Return the cron expression of a schedule; None if it is not a supported one."""
+    """Return the cron expression of a schedule; None if it is not a supported one.
+
+    Names of months and days, lists, ranges, steps and `?` are supported; six fields and `L`, `W` or
+    `#` are not.
+    """
     fields = _PRESETS.get(schedule.strip().lower(), schedule).lower().split()
     if len(fields) != len(_RANGES):
         return None
@@ -105,7 +118,11 @@ def cron_of(schedule: str) -> Cron | None:
 
 
 def _values(field: str, limits: tuple[int, int], names: dict[str, int]) -> set[int]:
-    """Return the values of a field; empty if it is not supported."""
+    """Return the values of a field; empty if it is not supported.
+
+    `limits` are the least and the greatest value of the field; `names` are words for values. A step
+    without a range, as in `5/15`, reaches to the greatest value.
+    """
     least, most = limits
     found: set[int] = set()
     for part in field.replace("?", "*").split(","):
@@ -129,7 +146,12 @@ def _values(field: str, limits: tuple[int, int], names: dict[str, int]) -> set[i
 def next_times(
     schedule: str, after: datetime, zone: str | None, nominal: datetime | None
 ) -> tuple[datetime, datetime] | None:
-    """Return the next two times of a schedule, or the latest possible ones; None if unknown."""
+    """Return the next two times of a schedule after a time, or the latest possible ones.
+
+    `schedule` is a cron expression, a preset such as `@daily` or an interval as Python prints it
+    (`1 day, 0:00:00`). `zone` is the name of its time zone and `nominal` the nominal time of a run,
+    each None if not reported. Return None if the schedule is not supported.
+    """
     if interval := _INTERVAL.fullmatch(schedule.strip()):
         days, hours, minutes, seconds = (int(part or 0) for part in interval.groups())
         step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
@@ -146,6 +168,11 @@ def next_times(
 
 
 def _zone(cron: Cron, name: str | None, nominal: datetime | None) -> tzinfo | None:
+    """Return the time zone of a cron expression; None if it is unknown.
+
+    A zone with a wrong name counts as not reported. Then it is the least offset from UTC with which
+    the nominal time is one of the expression.
+    """
     if name is not None:
         try:
             return ZoneInfo(name)

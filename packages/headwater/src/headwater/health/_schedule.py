@@ -1,4 +1,7 @@
-"""Evidence of a schedule in the starts of runs."""
+"""Evidence of a schedule in the starts of runs.
+
+`freshness` passes the starts of a job's newest runs, in order, to decide if the job is due at all.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,11 @@ class Start(NamedTuple):
 
 
 def start_of_run(state: State, run: Run, above: Run) -> Start | None:
-    """Return the start of a run that is part of another one; None if it is unknown or a stream."""
+    """Return the start of a run that counts for a schedule; None if it is unknown or a stream.
+
+    `above` is the run under which starts count as one: its parent, its root, or the run itself.
+    Facets that only one of the two has count for both.
+    """
     begun = began_at(state, run)
     if begun is None or is_streaming(state, run):
         return None
@@ -83,7 +90,12 @@ def waits_for_assets(run: Run) -> bool:
 
 
 def has_schedule(starts: Sequence[Start]) -> bool:
-    """Return True if starts have a schedule: a stated one, nominal times, or regular days."""
+    """Return True if starts have a schedule: a stated one, nominal times, or regular days.
+
+    `starts` are ordered by time and not empty. A reported schedule decides, even if it is `None` or
+    `@once`. Otherwise, three nominal times or starts on three days that are about regular are
+    needed.
+    """
     stated = starts[-1].schedule
     if stated is not None:
         return stated.strip().lower() not in _UNSCHEDULED
@@ -96,7 +108,10 @@ def has_schedule(starts: Sequence[Start]) -> bool:
 
 
 def _regular(times: list[int]) -> tuple[bool, set[int]]:
-    """Return if most intervals are about the usual one, and the times that these separate."""
+    """Return if most intervals are about the usual one, and the times that these separate.
+
+    `times` are at least two, in microseconds and in order. About: within half of the median.
+    """
     steps = list(pairwise(times))
     usual = median(after - before for before, after in steps)
     alike = [step for step in steps if abs(step[1] - step[0] - usual) <= _TOLERANCE * usual]
@@ -116,6 +131,10 @@ def _dag_run(run: Run) -> AirflowDagRun | None:
 
 
 def _nominal(run: Run) -> int | None:
+    """Return the nominal time of a run, in microseconds; None unless it is on a whole minute.
+
+    A scheduler sets whole minutes. Other times are those at which somebody started the run by hand.
+    """
     text = run.facets.parsed(NominalTime).nominalStartTime
     if text is None:
         return None

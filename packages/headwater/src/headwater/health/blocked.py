@@ -2,6 +2,9 @@
 
 A walk from a failed job, or from the dataset of a failed check, continues only through jobs that
 did not run since: one that ran anyway, without the new data, blocks nothing further.
+
+The state "blocked" of a node and the findings about failed runs are derived from this. `_behind`
+determines it once for all nodes, until the next event or until an open run becomes stale.
 """
 
 from __future__ import annotations
@@ -69,7 +72,11 @@ def blockers_of(state: State, node: Node) -> list[Blocker]:
 
 
 def _all_blockers(state: State, node: Node) -> list[Blocker]:
-    """Return everything that blocks a node, nearest first."""
+    """Return everything that blocks a node, nearest first; a blocker may occur several times.
+
+    A removed dataset or model is never blocked. A dataset that a failed job itself writes (distance
+    1) is blocked even if it was not due. A pipeline is not blocked by its own tasks.
+    """
     stand_ins = [stand_in for stand_in in _stand_ins(state, node) if stand_in in _behind(state)]
     is_removed = bool(stand_ins) and node.type == "dataset" and is_gone(state, node.dataset_name)
     if not stand_ins or is_removed or removed_model(state, node) is not None:
@@ -85,7 +92,11 @@ def _all_blockers(state: State, node: Node) -> list[Blocker]:
 
 
 def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
-    """Return the nodes that each failed run blocks, nearest first."""
+    """Return the nodes that each failed run blocks, nearest first.
+
+    The finding about the run names them. The datasets that the failed job itself writes are left
+    out.
+    """
     found: dict[RunKey, list[tuple[int, Node]]] = {}
     for node in _behind(state):
         for blocker in blockers_of(state, node):
@@ -96,7 +107,11 @@ def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
 
 
 def possibly_blocked(state: State) -> set[Node]:
-    """Return all nodes that a failed job or check can block or fail, and possibly others."""
+    """Return all nodes that a failed job or check can block or fail, and possibly others.
+
+    Cached states of these nodes must be determined again after each event, since the failure may
+    end.
+    """
     jobs = (ref for family in _families_behind(state) for ref in family.jobs)
     return {*_behind(state), *map(Node.of_job, jobs)}
 
@@ -153,7 +168,11 @@ def _families_behind(state: State) -> set[Family]:
 
 @until_stale
 def _behind(state: State) -> dict[Node, list[Blocker]]:
-    """Return the nodes that were not written since a job or a check upstream failed."""
+    """Return the nodes that were not written since a job or a check upstream failed.
+
+    Each has the jobs and checks behind which it is, at any distance. Whether it was due does not
+    matter here. If a pipeline run failed without a failed task, its tasks stand for it.
+    """
     graph = graph_of(state, Level.TASK)
     found: dict[Node, list[Blocker]] = {}
     for ref, run in failing_jobs(state).items():
@@ -199,7 +218,11 @@ def _possibly_missed_tasks(state: State, graph: EffectiveGraph, root: Node, run:
 def _behind_check(
     state: State, graph: EffectiveGraph, checked: Node, check: Check
 ) -> dict[Node, Blocker]:
-    """Return the nodes that were not written since a check of a dataset failed."""
+    """Return the nodes that were not written since a check of a dataset failed.
+
+    If a run reported the check, nodes count as written if they were written since its whole
+    pipeline run began; if an event without a run did, since the time of the event.
+    """
     by, failed, since = checked, None, check.time
     if check.run is not None:
         *_, above = ancestry_of(state, check.run)
@@ -226,6 +249,9 @@ def _waiting(
     """Return a node and those downstream that did not run since a job failed, by distance.
 
     `part` is the failed run; other elements of the same mapped task do not replace it.
+
+    `failed` is the job that failed; None for a check without a run. `since` is the time of the
+    failure, in microseconds. The walk starts at `root` and ends at the nodes that ran since.
     """
 
     own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}
@@ -272,6 +298,8 @@ def _loaders(state: State, node: Node, own: Set[JobRef], since: int) -> list[Job
     """Return a job itself, or the failed writers of a dataset and those that took over since.
 
     Other writers are ignored, because they may write other rows.
+
+    `own` has the failed job and the job at which the walk started; `since` is in microseconds.
     """
     if node.type == "job":
         return [node.job_ref]
@@ -293,6 +321,10 @@ def _newest_start(generations: Iterable[Generation]) -> int:
 
 
 def _was_due(state: State, node: Node, blocker: Blocker) -> bool:
+    """Return True if a node should have run since a failure.
+
+    That is so if its pipeline is the one that failed, or if a pipeline that writes it is overdue.
+    """
     pipelines = _pipelines(state, node)
     above = _pipeline_above(state, blocker)
     return above in pipelines or any(_is_due(state, pipeline) for pipeline in pipelines)
@@ -319,6 +351,7 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
 
 
 def _is_due(state: State, ref: JobRef) -> bool:
+    """Return True if the next start of a pipeline, by its usual interval, has passed."""
     rhythm = rhythm_of(state, ref, needs_reason=False)
     return rhythm is not None and state.now >= rhythm.due
 

@@ -38,6 +38,8 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
     """Yield the jobs with runs of several branches or environments, but not the tasks of one.
 
     A pipeline of mixed tasks that sends no events, as on a production scheduler, is yielded itself.
+
+    `headwater findings` warns about them: a run of a test branch may hide a failure in production.
     """
     mixed = generations_of(state).jobs_where("mixed", lambda ref: bool(mixes_of(state, ref)))
     found: dict[JobRef, tuple[Mix, ...]] = {}
@@ -50,7 +52,10 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
 
 
 def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
-    """Return the properties in which the runs of a job differ."""
+    """Return the properties in which the runs of a job differ.
+
+    The result is empty if all runs are of one branch and one environment; cached until runs change.
+    """
 
     def mixes(runs: list[Run]) -> tuple[Mix, ...]:
         newest: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
@@ -73,14 +78,20 @@ def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
 
 
 def _recent(places: dict[str, tuple[int, str]]) -> tuple[str, ...]:
-    """Return the names whose newest run is recent, newest first."""
+    """Return the names whose newest run is recent, newest first.
+
+    `places` has the start, in microseconds, and the id of the newest run of each name.
+    """
     since = max(places.values())[0] - _MONTH
     ordered = sorted(places, key=lambda name: (places[name], name), reverse=True)
     return tuple(name for name in ordered if places[name][0] >= since)
 
 
 def _labels(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the branch, the project and the environments of a run, each with its kind."""
+    """Yield the branch, the project and the environments of a run, each with its kind.
+
+    The kind is the plural by which a message names them, such as `branches`.
+    """
     for tag in run.facets.parsed(Tags).tags:
         kind = _KINDS.get(tag.key.lower())
         if tag.key == "project" and tag.source == "METAFLOW":  # others may mean something else

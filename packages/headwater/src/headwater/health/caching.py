@@ -19,6 +19,9 @@ def until_stale(compute: Callable[[State], Answer]) -> Callable[[State], Answer]
     """Cache the result of a function of a state that depends on which runs are stale.
 
     The result is valid until the next event, or until an open run becomes stale.
+
+    A run is stale if it has no end event and no event since `state.stale_before`. That time moves
+    on with each query, but the result only changes when it passes the last event of an open run.
     """
 
     @wraps(compute)

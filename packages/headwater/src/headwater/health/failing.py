@@ -1,4 +1,8 @@
-"""Failing jobs: the newest finished run failed, and the pipeline has not run as a whole since."""
+"""Failing jobs: the newest finished run failed, and the pipeline has not run as a whole since.
+
+A root run has no parent: the run of a pipeline, or of a job outside of pipelines. Runs are ordered
+by `place_of_run`: their start, then their id.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Iterator, Set
 from functools import partial
 from math import inf
 
+from headwater.datasets.assertions import dataset_assertions
 from headwater.datasets.not_run import was_not_run
 from headwater.datasets.quality import (
     Check,
@@ -18,7 +23,6 @@ from headwater.datasets.quality import (
     tests_without_dataset,
 )
 from headwater.events import JobRef
-from headwater.events.assertions import dataset_assertions
 from headwater.events.facets import JobType
 from headwater.graph.current import generations_of, graph_of, once_an_event
 from headwater.graph.levels import Level
@@ -41,6 +45,8 @@ def recent_roots(state: State, ref: JobRef) -> list[Run]:
     """Return the newest finished root run of a job and the open ones after it, oldest first.
 
     A run of a backfill that failed after the newest one had ended counts as the newest.
+
+    The newest finished one is left out if no root run has ended. The result is cached.
     """
 
     def recent(runs: list[Run]) -> list[Run]:
@@ -57,6 +63,9 @@ def decisive_run(state: State, runs: list[Run]) -> Run | None:
     """Return the run that started last, unless one failed after it ended: the last of these.
 
     Runs of a backfill overlap: one may fail when those that started after it have completed.
+
+    `runs` are finished runs, in any order; None if there are none. A later run of the same element
+    that completed repeats a failed run, which then does not count.
     """
     newest = max(runs, key=partial(place_of_run, state), default=None)
     end = outcome(state, newest).ended if newest else None
@@ -77,6 +86,8 @@ def decided_root(state: State, ref: JobRef) -> Run | None:
 
     A newer batch run is not decided yet. A stream that runs again, with or without a parent, has
     recovered: it never ends.
+
+    Return None if there is no such run.
     """
     runs = (
         run
@@ -97,7 +108,10 @@ def is_running_stream(state: State, run: Run) -> bool:
 
 
 def running_stream(state: State, ref: JobRef, since: int | None, until: float = inf) -> Run | None:
-    """Return a run of a job that is a running stream and began between `since` and `until`."""
+    """Return a run of a job that is a running stream and began between `since` and `until`.
+
+    Times are in microseconds; None for `since` means any time before `until`.
+    """
     runs = map(state.runs.__getitem__, state.jobs[ref].runs)
     return next(
         (
@@ -111,7 +125,11 @@ def running_stream(state: State, ref: JobRef, since: int | None, until: float = 
 
 
 def failed_part(state: State, ref: JobRef) -> Run | None:
-    """Return the newest failed run of a job among its newest finished ones under one parent."""
+    """Return the newest failed run of a job among its newest finished ones under one parent.
+
+    Return None if none of them failed, or the job runs again as a stream. Runs under one parent are
+    the elements of a mapped task or the queries of an application, which count together.
+    """
 
     def failed(runs: list[Run]) -> Run | None:
         below = [
@@ -136,6 +154,9 @@ def is_superseded(state: State, run: Run) -> bool:
     All jobs that completed under the same parent, and all jobs of the pipeline that read the failed
     job's outputs, must have run again. A `dbt test` after `dbt run`, or a `dbt run --select`, may
     not include the failed model.
+
+    Then the failure is no longer the state of the job. `run` is a failed run below another one; for
+    a root run, the result is False.
     """
     _, *ancestors = ancestry_of(state, run)
     newest = decided_root(state, ancestors[-1].key.job) if ancestors else None
@@ -193,7 +214,10 @@ def is_void(state: State, run: Run) -> bool:
 
 
 def failing_run(state: State, ref: JobRef) -> Run | None:
-    """Return the newest failed run of a job that fails now; None if it does not."""
+    """Return the newest failed run of a job that fails now; None if it does not.
+
+    A failed pipeline and a failed task of it are two failing jobs, each with its own run.
+    """
     root, part = decided_root(state, ref), failed_part(state, ref)
     failed = [root] if root is not None and is_failed(state, root) else []
     if part is not None and not is_superseded(state, part) and not is_void(state, part):
@@ -208,7 +232,11 @@ def failing_jobs(state: State) -> dict[JobRef, Run]:
 
 
 def possibly_failing(state: State) -> Set[JobRef]:
-    """Return the jobs of which a newest finished run failed, whatever the time is."""
+    """Return the jobs of which a newest finished run failed, whatever the time is.
+
+    These are candidates: a later run of the pipeline, a recovery or a removal may have ended a
+    failure.
+    """
 
     def may_fail(ref: JobRef) -> bool:
         ended = recent_roots(state, ref)[:1]
@@ -238,7 +266,10 @@ def _failed_without_run(state: State) -> set[DatasetName]:
 
 @once_an_event
 def checked_nodes(state: State) -> dict[Node, None]:
-    """Return the datasets, then the jobs, that may have failed checks now."""
+    """Return the datasets, then the jobs, that may have failed checks now.
+
+    The result is a dict to keep this order.
+    """
     known = generations_of(state)
     jobs = known.jobs_where("failed tests", partial(_has_failed_test, state), has_tests)
     datasets = sorted(_names_with_failures(state) | _failed_without_run(state))

@@ -19,7 +19,6 @@ from headwater.text import duration_of
 
 _MOST_MESSAGE = 200  # characters of an error
 _NAMED = 3
-_FAILED, _ABORTED = "failed", "was aborted"
 
 
 def finding(
@@ -33,7 +32,12 @@ def finding(
     run: Run | None = None,
     at: int | None = None,
 ) -> Finding:
-    """Return a finding; `at` is in microseconds."""
+    """Return a finding: a problem of a node, run or producer.
+
+    `subject` is a node, or the text that names another subject, such as a producer. `message` is a
+    sentence without its subject, and `remedy` tells what to do. `run` is the run with the problem,
+    and `at` the time of it in microseconds, None if there is none.
+    """
     if isinstance(subject, JobRef):
         subject = Node.of_job(subject)
     elif isinstance(subject, DatasetName):
@@ -72,7 +76,10 @@ def some(texts: Iterable[str]) -> str:
 
 
 def failed_run(state: State, run: Run) -> Finding:
-    """Return the finding about a failed run, with the lowest failed runs below it as its causes."""
+    """Return the finding about a failed run, with the lowest failed runs below it as its causes.
+
+    A run below it that failed because of another one below is no cause. Messages of errors are cut.
+    """
     causes = [cause for cause in causes_of(state, run) if cause is not run]
     found = _failure(state, run, causes)
     if causes:
@@ -80,24 +87,23 @@ def failed_run(state: State, run: Run) -> Finding:
     return found
 
 
-def outcome_text(found: Finding) -> str | None:
-    """Return "failed" or "was aborted", as the message of a finding begins; None for others."""
-    is_failure = found["kind"] == "failed"
-    texts = (text for text in (_FAILED, _ABORTED) if found["message"].startswith(text))
-    return next(texts, None) if is_failure else None
+def failure_text(state: State, run: Run) -> str:
+    """Return "failed", or "was aborted" for an aborted run, as the finding about it begins."""
+    return "was aborted" if outcome(state, run).state is RunState.ABORTED else "failed"
 
 
 def _failure(state: State, run: Run, causes: list[Run]) -> Finding:
+    """Return the finding about a failed run; `causes` are the lowest failed runs below it."""
     texts = [
         f"{cause.key.job.name}{_element(cause)}: {_error(cause) or 'no error message'}"
         for cause in causes[:_NAMED]
     ]
     detail = f" ({'; '.join(texts)})" if texts else f": {_error(run)}" if _error(run) else ""
-    condition, ended = outcome(state, run)
+    ended = outcome(state, run).ended
     return finding(
         "failed",
         run.key.job,
-        (_ABORTED if condition is RunState.ABORTED else _FAILED) + _element(run) + detail,
+        failure_text(state, run) + _element(run) + detail,
         "correct the cause and run the job again",
         run=run,
         at=began_at(state, run) if ended is None else ended,
@@ -122,7 +128,10 @@ def lost_run(state: State, run: Run) -> Finding:
 
 
 def late_job(late: LateJob) -> Finding:
-    """Return the finding about a job that is late or has stopped."""
+    """Return the finding about a job that is late or has stopped.
+
+    `late` is a job as the query about late jobs returns it.
+    """
     every = duration_of(late["everySeconds"] * 1_000)
     condition = "has stopped" if late["isStopped"] else "is late"
     found = finding(
@@ -136,7 +145,10 @@ def late_job(late: LateJob) -> Finding:
 
 
 def several_branches(state: State, ref: JobRef, mixes: Sequence[Mix]) -> Finding:
-    """Return the finding about a job whose runs are of several branches or environments."""
+    """Return the finding about a job whose runs are of several branches or environments.
+
+    `mixes` has the kinds in which its runs differ, at least one.
+    """
     parts = [f"{len(mix.names)} {mix.kind} ({some(mix.names)})" for mix in mixes]
     run = mixes[0].run
     message = f"got runs of {' and '.join(parts)} under one name"
@@ -163,7 +175,10 @@ def late_dataset(name: DatasetName, rhythm: Rhythm) -> Finding:
 
 
 def failed_checks(node: Node, failures: list[Failure]) -> Finding:
-    """Return the finding about failed assertions, newest first, of a dataset or a job."""
+    """Return the finding about failed assertions, newest first, of a dataset or a job.
+
+    There is at least one failure, and all are of the newest check of the node.
+    """
     check = failures[0].check
     failed = [failure.assertion for failure in failures]
     texts = dict.fromkeys(assertion.title for assertion in failed)

@@ -120,6 +120,9 @@ def rhythm_of_writes(
     """Return the rhythm of a dataset's writes; runs under one root run are one write.
 
     With `needs_reason`, None if its jobs wait for assets that were not written.
+
+    The runs under one root run, such as all queries of a DAG run, count as one write. Writes of
+    jobs that run on request, and runs that only emptied the dataset, do not count.
     """
     known = generations_of(state)
 
@@ -142,6 +145,8 @@ def rhythm_of_writes(
 
 
 class _Write(NamedTuple):
+    """A write of a dataset by a run, with the start that counts for its rhythm."""
+
     root: RunKey
     jobs: tuple[JobRef, JobRef]
     """The jobs of the run and of its root run."""
@@ -164,6 +169,7 @@ def _rhythm_of_starts(writes: Iterable[_Write]) -> Rhythm | None:
 
 
 def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_Write]:
+    """Yield the writes of a dataset by some runs, without those that only removed its rows."""
     primary = state.identity.primary
     for run in deadline.watched(runs):
         uses = (use for spelled, use in run.outputs.items() if primary(spelled) == name)
@@ -174,6 +180,10 @@ def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_W
 
 
 def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
+    """Return the rhythm of starts; None if there is no evidence of a schedule.
+
+    The limits are those that the description of this module lists.
+    """
     starts = list(_without_repeated(sorted(begun, key=_PLACE)))
     scheduled = [start for start in starts if not start.is_manual]
     if stated := _stated_rhythm(starts, scheduled):
@@ -197,6 +207,9 @@ def _stated_rhythm(starts: list[Start], scheduled: list[Start]) -> Rhythm | None
 
     Tasks and tables of a DAG may need only some of its runs. Without several starts that follow the
     schedule, it is therefore known only that the DAG itself follows it.
+
+    `starts` are all starts in order, and `scheduled` those that nobody started by hand. Return None
+    if a start reports no schedule, or if most of the newest starts do not follow it.
     """
     newest = scheduled[-_FOLLOWING:]
     steps = [(before, times_after(before)) for before in newest]
@@ -242,7 +255,10 @@ def _times(starts: list[Start]) -> list[int]:
 
 
 def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
-    """Return the jobs that are late or have stopped, those late by most intervals first."""
+    """Return the jobs that are late or have stopped, those late by most intervals first.
+
+    `lateSeconds` counts from the time at which the next start was due, not from the limit.
+    """
     found: list[LateJob] = []
     for ref in deadline.watched(jobs):
         rhythm = rhythm_of(state, ref)
@@ -276,14 +292,20 @@ def _ad_hoc(state: State) -> dict[JobRef, bool]:
 
 
 def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) -> Rhythm | None:
-    """Return a rhythm; None if it is over, and no job had a reason to start."""
+    """Return a rhythm; None if it is over, and no job had a reason to start.
+
+    `jobs` are those that would have to start: the job itself, or the writers of the dataset.
+    """
     if rhythm is None or state.now - rhythm.last <= rhythm.limit:
         return rhythm
     return rhythm if any(_has_reason(state, ref, rhythm) for ref in jobs) else None
 
 
 def is_replaced(state: State, ref: JobRef) -> bool:
-    """Return True if a job is overdue, and others took over all outputs since its last start."""
+    """Return True if a job is overdue, and others took over all outputs since its last start.
+
+    The state of such a job is unknown instead of late.
+    """
     rhythm, run = _rhythm_of_runs(state, ref), newest_run(state, ref)
     if rhythm is None or run is None or state.now - rhythm.last <= rhythm.limit:
         return False
@@ -314,7 +336,10 @@ def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
 
 
 def _was_replaced(state: State, family: Iterable[Run], since: int) -> bool:
-    """Return True if successors wrote all outputs of a run and those below it since its start."""
+    """Return True if successors wrote all outputs of a run and those below it since its start.
+
+    `family` is a run with those below it; `since` is in microseconds. False if they wrote nothing.
+    """
     owner, primary = generations_of(state).levels.owner, state.identity.primary
     writers: dict[DatasetName, set[JobRef]] = defaultdict(set)
     for run in family:

@@ -51,6 +51,11 @@ def removed_model(state: State, node: Node) -> Removed | None:
 
 
 def _removed_job(state: State, ref: JobRef) -> Removed | None:
+    """Return the project that a job was removed from; None if no manifest shows it.
+
+    Manifests of the root job of its newest run count, if they are newer than that run. A model is
+    missing if the manifest has its schema, but not its id.
+    """
     run = newest_run(state, ref)
     if run is None:
         return None

@@ -27,6 +27,9 @@ def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) 
     """Return True if a failed run has recovered by the time `until`.
 
     Its job runs again as a stream, or a successor of the job wrote the dataset.
+
+    `run` is the failed run, and `name` a dataset that its task writes. `until` is in microseconds:
+    a gate about an earlier time must not know of later writes.
     """
     failed = generations_of(state).levels.owner(run, Level.TASK).key.job
     if running_stream(state, failed, outcome(state, run).ended, until):
@@ -46,7 +49,11 @@ def failed_since(state: State, run: Run) -> int:
 def successors(
     state: State, name: DatasetName, failed: Iterable[JobRef], since: int, until: float = inf
 ) -> list[JobRef]:
-    """Return the jobs that took over a dataset from failed jobs between `since` and `until`."""
+    """Return the jobs that took over a dataset from failed jobs between `since` and `until`.
+
+    Times are in microseconds. A failed job that read nothing for the dataset has no successors,
+    because there is nothing by which to compare.
+    """
     needed = {old: reads for old in failed if (reads := _written(state, old, name)[1])}
 
     def took_over(ref: JobRef) -> bool:
@@ -62,7 +69,11 @@ def successors(
 def _written(
     state: State, ref: JobRef, name: DatasetName
 ) -> tuple[int | None, frozenset[DatasetName]]:
-    """Return the time of a task's first complete write of a dataset, and the last one's sources."""
+    """Return the time of a task's first complete write of a dataset, and the last one's sources.
+
+    The time is the start of that generation, in microseconds; None if no write was complete.
+    Cached.
+    """
 
     def derive(writing: list[Generation]) -> tuple[int | None, frozenset[DatasetName]]:
         first = next((g.order[0] for g in writing if g.is_complete), None)

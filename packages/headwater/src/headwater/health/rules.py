@@ -1,4 +1,8 @@
-"""The rules that determine the state of a job or a dataset (see HealthState)."""
+"""The rules that determine the state of a job or a dataset (see HealthState).
+
+Each rule is a function that returns a state, or None if the rule does not apply. `_RULES` lists
+them by precedence. A gone dataset was dropped or renamed and not written since.
+"""
 
 from __future__ import annotations
 
@@ -86,6 +90,7 @@ def _removed(state: State, node: Node) -> Found | None:
 
 
 def _failed(state: State, node: Node) -> Found | None:
+    """Return the state of a failing job, or of a dataset that a failing job should have written."""
     if node.type == "dataset":
         own = [b for b in blockers_of(state, node) if b.distance == 1]
         by = tuple(blocker.node for blocker in own)
@@ -110,6 +115,7 @@ def _is_of_failed_run(state: State, node: Node) -> bool:
 
 
 def _failed_checks(state: State, node: Node) -> Found | None:
+    """Return the state of a node whose newest check has failed assertions."""
     failures = failures_of(state, node)
     if not failures:
         return None
@@ -122,6 +128,8 @@ def failures_of(state: State, node: Node) -> list[Failure]:
     """Return the failed assertions of a dataset, or of the tests of a job without datasets.
 
     A dropped or renamed dataset has none.
+
+    The list is empty if the newest check passed, or none was reported.
     """
     if node not in checked_nodes(state):
         return []
@@ -133,6 +141,11 @@ def failures_of(state: State, node: Node) -> list[Failure]:
 
 
 def _blocked(state: State, node: Node) -> Found | None:
+    """Return the state of a node behind a failed job or check.
+
+    The text about an exposure, such as a dashboard, says that it shows old or wrong data, because
+    it has no runs that could wait.
+    """
     blockers = blockers_of(state, node)
     if not blockers:
         return None
@@ -157,6 +170,7 @@ def _name_of(blocker: Blocker) -> str:
 
 
 def _late(state: State, node: Node) -> Found | None:
+    """Return the state of a late job or dataset; "unknown" if it has stopped or was replaced."""
     rhythm = lateness_of(state, node)
     if rhythm is None:
         run = newest_run(state, node.job_ref) if node.type == "job" else None
@@ -174,7 +188,11 @@ def _late(state: State, node: Node) -> Found | None:
 
 
 def _without(state: State, node: Node) -> str:
-    """Return how often a dataset's pipeline ran since the dataset was last written, as text."""
+    """Return how often a dataset's pipeline ran since the dataset was last written, as text.
+
+    The text ends with a semicolon, so that the caller can add when the dataset was due. It is empty
+    if the pipeline did not run without it.
+    """
     newest = max(newest_runs(state, node), key=lambda run: place_of_run(state, run), default=None)
     if newest is None:
         return ""
@@ -210,7 +228,11 @@ def lateness_of(state: State, node: Node, *, needs_reason: bool = True) -> Rhyth
 
 
 def _unknown(state: State, node: Node) -> Found | None:
-    """Return why nothing can be said; None if the newest run ended or is a stream."""
+    """Return why nothing can be said; None if the newest run ended or is a stream.
+
+    A failed run reaches this rule only if its pipeline ran again without it, or its tests do not
+    count.
+    """
     runs = list(newest_runs(state, node))
     if not runs:
         return Found("unknown", NO_RUN if node.type == "job" else NO_WRITER)
@@ -245,6 +267,7 @@ def _is_stream(state: State, run: Run) -> bool:
 
 
 def _jobs(state: State, node: Node) -> list[JobRef]:
+    """Return the job itself, or the writers of a dataset, without those that only created it."""
     if node.type == "job":
         return [node.job_ref]
     name, known = node.dataset_name, generations_of(state)
@@ -273,6 +296,7 @@ def newest_runs(state: State, node: Node) -> Iterator[Run]:
 
 
 def _fine(state: State, node: Node) -> Found:
+    """Return the state of a node to which no other rule applies: healthy, streaming or ad hoc."""
     newest = max(newest_runs(state, node), key=lambda run: place_of_run(state, run))
     last = newest.last
     if _is_stream(state, newest):

@@ -10,6 +10,8 @@ A settled node, such as a healthy one, has nothing upstream that fails. Its stat
 again after an event of the first kind, and when its time has come. The states of all other nodes,
 and of those that a failure or a check may concern, are determined again after every event and once
 a minute.
+
+Queries about a past time use a state of their own, which `kept` gives its own states.
 """
 
 from __future__ import annotations
@@ -68,7 +70,11 @@ def counts_of_states(state: State) -> Counter[tuple[str, HealthState]]:
 
 
 def possibly_unhealthy(state: State) -> set[Node]:
-    """Return all nodes that a failure or a failed check concerns, and possibly others."""
+    """Return all nodes that a failure or a failed check concerns, and possibly others.
+
+    Nodes outside of this set have no failed job or check upstream, so their state needs no other
+    node.
+    """
     failing = map(Node.of_job, possibly_failing(state))
     return {*possibly_blocked(state), *checked_nodes(state), *failing}
 
@@ -81,7 +87,11 @@ def node_states(state: State) -> NodeStates:
 
 
 class NodeStates:
-    """The states of the nodes that queries requested, as of the last update."""
+    """The states of the nodes that queries requested, as of the last update.
+
+    One object belongs to one projection and is updated before each query. Lists that show states
+    clear `touched` and `restated` after they updated the rows of these nodes.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -97,7 +107,11 @@ class NodeStates:
         """The nodes of which only the state may have changed since the set was last cleared."""
 
     def update(self) -> None:
-        """Drop the states that may have changed since the last update."""
+        """Drop the states that may have changed since the last update.
+
+        If the time went back, or the time after which open runs are stale has changed, all are
+        dropped.
+        """
         state = self._state
         minute, stale_after = state.now // _MINUTE, state.now - state.stale_before
         is_new_event = (state.revision, state.shape) != (self._revision, self._shape)
@@ -125,7 +139,11 @@ class NodeStates:
         return found
 
     def _touched(self) -> set[Node]:
-        """Return the nodes that events since the last update may concern, besides failures."""
+        """Return the nodes that events since the last update may concern, besides failures.
+
+        If the changes since then are no longer recorded, or aliases were removed, these are all
+        nodes.
+        """
         state, known = self._state, generations_of(self._state)
         if self._revision < 0:  # no state was determined yet
             return set()
@@ -146,7 +164,11 @@ class NodeStates:
         yield from (name for name, _ in stated_changes(self._state, run))
 
     def _watch(self, node: Node, found: Found) -> None:
-        """Record when the state of a node may change."""
+        """Record when the state of a node may change.
+
+        A settled node changes only at a known time: when it becomes late, or its open run stale.
+        All others are determined again after every event.
+        """
         state = self._state
         rhythm = lateness_of(state, node, needs_reason=False)
         due = rhythm.last + rhythm.limit if rhythm else inf

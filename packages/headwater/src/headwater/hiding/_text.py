@@ -2,6 +2,10 @@
 
 A statement is a keyword and what must follow it: `delete from t where`, not "delete from the list".
 Every search is linear in the length of the text. No library is needed.
+
+A key without the scope `sql` must not receive SQL. A text that is wrongly taken for SQL is only
+hidden, so doubtful texts count as SQL. Patterns in _CERTAIN follow their keyword anywhere; those in
+_AT_BOUNDARY count only where a statement can begin.
 """
 
 from __future__ import annotations
@@ -147,6 +151,7 @@ _EXPRESSION = re.compile(
 
 
 def _has_statement(text: str) -> bool:
+    """Return True if a statement begins at one of the keywords of a text without comments."""
     select: re.Match[str] | None = None
     for keyword in _KEYWORDS.finditer(text):
         word = keyword[0].lower()
@@ -164,6 +169,10 @@ def _has_statement(text: str) -> bool:
 
 
 def _is_statement(text: str, word: str, keyword: re.Match[str]) -> bool:
+    """Return True if what follows a keyword is that of a statement.
+
+    `word` is the keyword in lower case.
+    """
     certain = _CERTAIN_PATTERNS.get(word)
     if certain is not None and certain.match(text, keyword.end()):
         return True
@@ -178,7 +187,11 @@ _BEFORE = re.compile(
 
 
 def _is_boundary(text: str, start: int) -> bool:
-    """Return True if a statement can begin at a position."""
+    """Return True if a statement can begin at a position.
+
+    That is the beginning of the text or of a line, or a place after a bracket, quote, comma or
+    colon.
+    """
     before = text[max(0, start - 64) : start]
     return (
         not before.strip() or "\n" in before[len(before.rstrip()) :] or bool(_BEFORE.search(before))
@@ -198,7 +211,12 @@ _EVIDENCE = re.compile(r"[*=<>|'\"`{}\[\]]|\w\(|\w\.\w|::|\w_\w|\bas\b|\bdistinc
 
 
 def _selects(text: str, select: re.Match[str], source: re.Match[str]) -> bool:
-    """Return True if the text between SELECT and FROM is a list of columns."""
+    """Return True if the text between SELECT and FROM is a list of columns.
+
+    `select` and `source` are the matches of the two keywords. Prose has both words, too: "select an
+    item from the list". Columns need a sign of SQL: an operator, an underscore, or upper-case
+    keywords.
+    """
     columns = text[select.end() : source.start()]
     if len(columns) > _LONGEST_LIST or not _AFTER_SELECT.match(text, source.end()):
         return False

@@ -40,7 +40,10 @@ def json_without_sql(body: bytes) -> bytes:
 
 
 def without_sql(value: Any) -> Any:
-    """Return decoded JSON in which SQL and code are null, with the reason in `hidden`."""
+    """Return decoded JSON in which SQL and code are null, with the reason in `hidden`.
+
+    The value is not changed. It is the body of a response, or a part of it, as JSON.
+    """
     if isinstance(value, list):
         return [None if _is_sql(item) else without_sql(item) for item in value]
     if isinstance(value, str):
@@ -63,7 +66,11 @@ def without_sql(value: Any) -> Any:
 def _shown(
     key: str, item: Any, expressions: frozenset[str], *, is_code: bool, is_line: bool
 ) -> Any:
-    """Return the value of a key without SQL and code."""
+    """Return the value of a key without SQL and code.
+
+    `expressions` are the names of texts that may be expressions. `is_code` is True for the `source`
+    of an answer with code, and `is_line` for the fields of a rejected line.
+    """
     if not item:
         return item
     if key in _FACETS or (isinstance(item, str) and (is_code or (is_line and key == "line"))):

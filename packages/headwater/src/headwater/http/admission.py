@@ -27,6 +27,9 @@ class Admission:
     A few queries wait until their deadline, so that a page can send several. If more than `crowd`
     queries wait, those that have waited for `patience` seconds are rejected, so that their clients
     can retry early.
+
+    `running` and `waiting` are the numbers of queries that may run and wait at once.
+    `memory_of_answers` limits the bytes of all answers together.
     """
 
     def __init__(
@@ -56,6 +59,9 @@ class Admission:
         Raises:
             BusyError: the queue is full, many queries wait, or the time limit of the query has
                 passed while others ran too, so that it may succeed later.
+
+        The time limit of the query, see `deadline`, must have started. Its answer is counted until
+        the `async with` block ends.
         """
         has_waited = self.is_full
         if has_waited and self.waiting >= self._most_waiting:
@@ -93,6 +99,9 @@ class Admission:
 
         Raises:
             BusyError: many queries wait, or no slot was free before the deadline.
+
+        `since` is when the query arrived. If a slot is given at the moment of an error, it is given
+        back.
         """
         if not self._slots.locked():
             await self._slots.acquire()

@@ -1,4 +1,8 @@
-"""Common parts of the endpoints: routes, parameters, JSON responses, errors."""
+"""Common parts of the endpoints: routes, parameters, JSON responses, errors.
+
+Queries use the classes of routes below. Each adds a behavior to the one before: `Documented`,
+`Strict`, `Queried`, `Tagged`, `Remembered`.
+"""
 
 from __future__ import annotations
 
@@ -84,6 +88,8 @@ class Documented(APIRoute):
 
     Endpoints return encoded responses, so only `/openapi.json` needs the models. Building them
     would take a third of the server's startup time.
+
+    `response_model` is the type of the answer for the documentation; FastAPI must not apply it.
     """
 
     def __init__(
@@ -147,7 +153,11 @@ class Tagged(Queried):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return a handler that adds the tag to responses, except to partial ones."""
+        """Return a handler that adds the tag to responses, except to partial ones.
+
+        An answer is partial if counting was cut short; the client repeats the request to get the
+        rest.
+        """
         handle = super().get_route_handler()
 
         async def handle_tagged(request: Request) -> Response:
@@ -169,7 +179,11 @@ class Remembered(Tagged):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return a handler that first compares the ETags that the client sent."""
+        """Return a handler that first compares the ETags that the client sent.
+
+        A tag is only kept for the path, the parameters and the permission to read SQL. The version
+        is read before the query runs: an event in the meantime makes the tag invalid.
+        """
         handle = super().get_route_handler()
 
         async def handle_remembered(request: Request) -> Response:
@@ -196,6 +210,8 @@ def tagged(request: Request, response: Response, cache_control: str) -> Response
     """Add an ETag and Cache-Control to a response; return a 304 if the client has it.
 
     The tag is weak, because the compressed response has it too.
+
+    `cache_control` is the value of that header. Only a successful response becomes a 304.
     """
     tag = f'"{blake2b(response.body, digest_size=16).hexdigest()}"'
     headers = _headers(tag, cache_control)
@@ -226,6 +242,9 @@ def get(router: APIRouter, path: str) -> Callable[[Function], Function]:
     """Register a function of the state and of parameters as a GET endpoint.
 
     Its return type is the model of the response.
+
+    `router` decides by its class what the route does besides. The first parameter of the function
+    is the present state; the others become parameters of the path and the query.
     """
 
     def register(function: Function) -> Function:
@@ -272,6 +291,9 @@ def answer(payload: Any, status: int = 200) -> Response:
     Raises:
         BusyError: the answers to other queries use the memory.
         ConfigError: the response alone needs more than the limit.
+
+    `payload` is the answer as TypedDicts, lists and values. Its memory counts for the account of
+    the running query until the client has read the response.
     """
     response = _Answer(_encoded(payload), status_code=status, media_type="application/json")
     response.is_partial = isinstance(payload, dict) and bool(payload.get(UNCOUNTED))
@@ -289,7 +311,10 @@ def _encoded(payload: Any) -> bytes:
 
 
 def _fragments(value: Any) -> Any:
-    """Return a list with its items encoded, several at a time, about `_PART` bytes."""
+    """Return a list with its items encoded, several at a time, about `_PART` bytes.
+
+    Encoding a few items at a time limits the memory that is needed before the account is charged.
+    """
     if not isinstance(value, list):
         return value
     parts = []
@@ -322,7 +347,10 @@ def encoded(payload: Any) -> bytes:
 
 
 def _cut(payload: Any) -> Any:
-    """Return a copy that is at most _MOST_LEVELS deep, without recursion."""
+    """Return a copy that is at most _MOST_LEVELS deep, without recursion.
+
+    `payload` is not changed: containers are copied level by level.
+    """
     top = [payload]
     level: list[Any] = [top]
     for _ in range(_MOST_LEVELS + 1):
@@ -345,7 +373,11 @@ def _nested(holder: Any) -> list[tuple[Any, Any]]:
 
 
 def failure(error: errors.HeadwaterError) -> Response:
-    """Return the response to a failed request."""
+    """Return the response to a failed request.
+
+    The class of the error determines the status; 400 is the default. Its message is meant for
+    users.
+    """
     if isinstance(error, errors.NotFoundError):
         return _failed({"code": 404, "message": str(error), "nearest": error.nearest}, 404)
     if isinstance(error, errors.EventError):

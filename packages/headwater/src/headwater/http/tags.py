@@ -24,7 +24,11 @@ class Version(NamedTuple):
 
 
 class KnownTags:
-    """ETags of the latest responses. Each is valid until the next event or the next minute."""
+    """ETags of the latest responses. Each is valid until the next event or the next minute.
+
+    A key is the path, the parameters and the permissions of a request. The oldest of 1,000 is
+    dropped.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock

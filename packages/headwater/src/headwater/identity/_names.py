@@ -73,7 +73,10 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
 
 
 def _authority(rule: NamingRule, spelled: str) -> str:
-    """Return the canonical authority: hosts in lower case, with a port if there is a default."""
+    """Return the canonical authority: hosts in lower case, with a port if there is a default.
+
+    `spelled` is the text between `//` and the path, maybe with a user and a port.
+    """
     if rule.authority == "bucket":
         return spelled
     if rule.authority == "account":
@@ -143,6 +146,8 @@ def locality(name: DatasetName) -> int:
 
     A name without an authority belongs to a session, as do all in `flink://`. The hosts of
     machines, clusters and private networks are reused. A location, such as s3://, is unique.
+
+    The greater the value, the fewer places share the meaning of the name.
     """
     namespace = name.namespace
     if is_location(name) or UNIQUE_NAMESPACE.fullmatch(namespace):

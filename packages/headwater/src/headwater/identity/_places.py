@@ -19,7 +19,11 @@ _Places = Mapping[DatasetName, DatasetName]
 
 
 def with_places(event: Event) -> Event:
-    """Return an event without the local names for which it reports one place."""
+    """Return an event without the local names for which it reports one place.
+
+    It is called for each event before it is projected. A name that stands for two places stays
+    local.
+    """
     if isinstance(event, DatasetEvent):
         places = _places([event.dataset])
         return replace(event, dataset=_placed(event.dataset, places)) if places else event
@@ -59,6 +63,10 @@ def _names_of(item: Dataset) -> list[DatasetName]:
 
 
 def _placed(item: Dataset, places: _Places) -> Dataset:
+    """Return a dataset under the name of its place, with its local name as a symlink.
+
+    Its lineage facets name the places of the other datasets of the event.
+    """
     own = canonical_name(item.namespace, item.name)
     facets = _renamed(item.facets, places)
     if own not in places:

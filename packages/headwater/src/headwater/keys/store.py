@@ -64,6 +64,8 @@ def add_key(log: EventLog, name: str, scopes: Collection[str]) -> str:
 
     Raises:
         ConfigError: the name is invalid or in use, or a scope is invalid.
+
+    `scopes` are some of SCOPES. The text is shown once and cannot be found again.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(f"name: received {name!r}, expected 1 to 64 letters, digits or . _ - @")

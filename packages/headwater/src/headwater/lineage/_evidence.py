@@ -1,4 +1,8 @@
-"""Evidence of the edges of a tree (reported, read from SQL, verified by SQL), and times."""
+"""Evidence of the edges of a tree (reported, read from SQL, verified by SQL), and times.
+
+Used by trees and graphs for the marks on their edges. A generation is the runs of one task under
+one parent run.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,11 @@ _MOST_OUTPUTS = 20
 
 
 class EdgeEvidence:
-    """The evidence of the edges of one graph."""
+    """The evidence of the edges of one graph.
+
+    `graph` has the edges, at `level`. A tree asks about thousands of edges, so the runs of a job
+    are determined once.
+    """
 
     def __init__(self, generations: Generations, graph: LevelGraph, level: Level) -> None:
         self._generations, self._graph, self._level = generations, graph, level
@@ -55,7 +63,11 @@ class EdgeEvidence:
         return found if found.found else Statements(frozenset({DECLARED}))
 
     def _differs_by_output(self, node: Node) -> bool:
-        """Return True if the sources of some outputs of a job are marked as unknown."""
+        """Return True if the sources of some outputs of a job are marked as unknown.
+
+        Whether an edge of such a job is only possible depends on the output that a tree came from,
+        so the tree expands the job once per output.
+        """
         uses = (use for run in self._members(node) for use in run.outputs.values())
         return any(use.dataset_facets.get(COARSE) for use in uses)
 
@@ -66,10 +78,12 @@ class EdgeEvidence:
 
 
 def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, end: Node) -> Grade:
-    """Return the grade of the edge between a task and a dataset.
+    """Return the grade of the edge between a task and a dataset, as shown in graphs.
 
-    An output is `possible` if another job may have replaced it since, an input if no source states
-    that it feeds one of the outputs. At most 20 outputs of a task are examined.
+    `start` and `end` are the nodes of the edge in the direction of the data, so the task is the end
+    of an edge that it reads. An output is `possible` if another job may have replaced it since, an
+    input if no source states that it feeds one of the outputs. At most 20 outputs of a task are
+    examined, so that one task with thousands does not slow down the whole graph.
     """
     is_read = end.type == "job"
     job, dataset = (end, start) if is_read else (start, end)
@@ -113,7 +127,8 @@ def statements_of_pair(
 ) -> Statements:
     """Return the statements of the newest run of a task that an input feeds an output.
 
-    Without a task and two datasets, there are none.
+    Trees call it with a job and the datasets before and after it on a path. Without a task and two
+    datasets, or without a run that has the edge, there are no statements.
     """
     if job.type != "job" or "job" in (source.type, target.type):
         return Statements()

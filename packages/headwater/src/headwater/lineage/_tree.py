@@ -9,6 +9,9 @@ has its parts as children, or the job that it is a part of.
 With control dependencies, the jobs that they lead to are additional children, each with its own
 tree of data edges. They are expanded last, so that the other nodes are those of the tree without
 control dependencies.
+
+A place is a node, with the dataset from which a walk reached it if only some outputs of the job
+depend on that dataset. The level is the detail of the graph: pipelines, tasks or queries.
 """
 
 from __future__ import annotations
@@ -78,7 +81,12 @@ def tree_answer(
 
 
 class _Data:
-    """The data tree of a node in one direction."""
+    """The data tree of a node in one direction.
+
+    It holds one walk through the graph, from `root` in the direction `way`. With control
+    dependencies, an answer contains several such trees, one for each job that a control edge leads
+    to.
+    """
 
     def __init__(self, generations: Generations, way: Way, level: Level, root: Node) -> None:
         self._generations, self._way, self._level = generations, way, level
@@ -91,6 +99,7 @@ class _Data:
         self.within = cache(self._within)
 
     def _within(self, depth: int) -> set[Node]:
+        """Return the nodes within `depth` steps of the root, by the shortest path to each."""
         starts = (self.root, *self.parts)
         return {node for start in starts for node in reach(self.graph, start, self._way, depth)}
 
@@ -101,7 +110,12 @@ class _Data:
         return places_next(self.graph, place, self._way)
 
     def leaf(self, node: Node, parent: Node | None = None, origin: Node | None = None) -> TreeNode:
-        """Return a node without children; a data edge connects it with `parent`."""
+        """Return a node without children; a data edge connects it with `parent`.
+
+        `parent` is the node above it in the tree; None for the root and for parts of a job.
+        `origin` is the node above `parent`: if the job between them has several inputs and outputs,
+        the grade says whether one feeds the other.
+        """
         memory.charge()
         generations, way, level = self._generations, self._way, self._level
         leaf: TreeNode = {**self._data_of(node), "children": []}
@@ -129,7 +143,12 @@ class _Data:
 
 
 class _Open(NamedTuple):
-    """A leaf to expand. The root of its tree `data` is `base` steps from the answer's root."""
+    """A leaf to expand.
+
+    `data` is its tree of data edges, whose root is `base` steps from the answer's root. `steps`
+    counts from the answer's root. `origin` is the node above it, see `_Data.leaf`. `end` is the end
+    of a job above the level at which a control edge entered it, see `control_steps`.
+    """
 
     data: _Data
     place: Place
@@ -149,6 +168,11 @@ def _tree_one_way(
     grade: Grade | None,
     control: ControlSteps | None,
 ) -> TreeNode:
+    """Return the tree of a node in one direction, grown without recursion, since paths may be long.
+
+    `grade` keeps only edges of that grade; None keeps all. `control` has the control edges to
+    follow; None follows data edges only.
+    """
     data_of = cache(partial(_Data, generations, way, level))
     first, deepest = _Data(generations, way, level, root), max(depth, MOST_STEPS)
     top = first.leaf(root)
@@ -194,6 +218,7 @@ def _tree_one_way(
 
 
 def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
+    """Return the values of a node that do not depend on its parent."""
     leaf: TreeNode = {
         **node_ref(node),
         "isRepeated": False,

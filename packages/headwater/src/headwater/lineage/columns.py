@@ -38,7 +38,13 @@ _ref = lru_cache(4_096)(dataset_ref)
 
 
 class Step(NamedTuple):
-    """A neighbor of a column, with the transformations and the job between them."""
+    """A neighbor of a column, with the transformations and the job between them.
+
+    `how` has their names, such as `IDENTITY`, and is empty for the column that a query is about.
+    `job` is the name of the job, and empty if a dataset is derived without one. `is_direct` is
+    False if the column only filters, joins, groups or sorts. `evidence` is None before the edge is
+    known.
+    """
 
     column: Column
     how: str
@@ -92,6 +98,7 @@ def columns_answer(
 
 
 def _add_tags(top: ColumnNode, tags: Tags) -> None:
+    """Set the tags of every column in a tree, in place."""
     open_ = [top]
     for leaf in deadline.popped(open_):
         name = DatasetName(leaf["namespace"], leaf["name"])
@@ -104,6 +111,8 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
 
     Raises:
         NotFoundError: the dataset has no such column.
+
+    The impact of a change of a column shows both. `depth` is the maximum number of steps.
     """
     start = Column(root.dataset_name, field)
     graph = _graph(generations, root, "down")
@@ -117,7 +126,11 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
 
 
 def combined(found: Set[Evidence]) -> Evidence:
-    """Return the evidence of an edge of several runs: verified if they differ."""
+    """Return the evidence of an edge of several runs: verified if they differ.
+
+    Callers pass the evidence of each run, at least one: `reported` and `sql` together verify an
+    edge.
+    """
     return next(iter(found)) if len(found) == 1 else "verified"
 
 
@@ -126,6 +139,9 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
 
     The dataset may still have the column: reported schemas can be partial. For example, those of
     dbt only have documented columns.
+
+    Callers use it when a column has no edges, to tell a column without lineage from a misspelled
+    one.
     """
     name = root.dataset_name
     named = set(fields_of(generations.state, root))
@@ -146,6 +162,7 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
 
 
 def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:
+    """Return the column edges of the runs that the tree of a dataset shows, in one direction."""
     found = reached(generations, root, way, Level.TASK)
     if way == "down":  # as in a tree
         read = {name for edges in found.values() for name in edges.reads}
@@ -161,7 +178,11 @@ _Steps = Callable[[Column], list[Step]]
 
 
 def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
-    """Return the steps through a graph in one direction."""
+    """Return a function that gives the steps from a column, in the direction `up` or `down`.
+
+    Edges of several runs between two columns become one step. It counts as failed only if each of
+    these runs failed.
+    """
     is_up = way == "up"
     edges_of = graph.inputs if is_up else graph.outputs
 
@@ -201,6 +222,7 @@ def _steps_of_parts(graph: ColumnGraph, *, indirect: bool) -> _Steps:
 
 
 def _within(next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
+    """Return the steps to the columns within `depth` steps of a column, each with its distance."""
     found: dict[Step, int] = {}
     seen, level = {start}, {start}
     for distance in range(1, depth + 1):
@@ -216,6 +238,10 @@ def _within(next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
 
 
 def _grow(next_of: _Steps, root: Column, depth: int, seen: set[Column]) -> ColumnNode:
+    """Return the tree of a column; each column is expanded once, where it is first reached.
+
+    `seen` has the columns that were expanded before. The trees of one answer share it.
+    """
     top = _column_node(Step(root, "", "", is_direct=True))
     open_ = [(root, top, 0)]
     for column, leaf, steps in deadline.popped(open_):
@@ -234,6 +260,10 @@ def _grow(next_of: _Steps, root: Column, depth: int, seen: set[Column]) -> Colum
 
 
 def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> ColumnNode:
+    """Return a column as part of an answer, or the dataset at the top of a tree.
+
+    It has no children yet: the list that all nodes without children share must not be changed.
+    """
     memory.charge(400)
     return {
         **_ref(step.column.dataset),
@@ -253,6 +283,7 @@ def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> 
 
 
 def _grade_of(step: Step) -> Grade | None:
+    """Return the grade of a step; None for the column that the query is about."""
     if step.evidence is None:
         return None
     return "verified" if step.evidence == "verified" else "reported"

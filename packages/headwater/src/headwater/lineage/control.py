@@ -21,6 +21,9 @@ def control_edges(
     For each job, only the newest run with a jobDependencies facet counts, and its siblings under
     the same parent run. `near` limits the edges to those of some jobs. Ends finer than the level
     are rolled up; an edge within one job is dropped.
+
+    For the level None, ends are the jobs themselves. For `near`, edges are returned if one of their
+    ends is among these jobs; None means all edges.
     """
     state, levels = generations.state, generations.levels
     reporting: Iterable[JobRef] = state.jobs
@@ -42,6 +45,10 @@ def control_edges(
 
 
 def _reporting_runs(state: State, job: Job) -> list[Run]:
+    """Return the newest run of a job with dependencies, and its siblings that also report some.
+
+    A mapped task has one run for each element, and each may name other jobs.
+    """
     runs = [state.runs[key] for key in job.runs]
     reporting = [run for run in runs if run.upstream or run.downstream]
     newest = newest_of(reporting)
@@ -52,6 +59,10 @@ def _reporting_runs(state: State, job: Job) -> list[Run]:
 
 
 def _at_level(state: State, levels: Levels, level: Level | None, end: Reference) -> JobRef:
+    """Return the job that stands for an end of a dependency at a level.
+
+    It is the owner of the run that the dependency names, or of the newest run of its job.
+    """
     if level is None:
         return end.job
     run = _run_of(state, end)

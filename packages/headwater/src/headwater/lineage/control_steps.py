@@ -33,7 +33,10 @@ class Stop(NamedTuple):
 
 
 class ControlSteps:
-    """The control edges of a state at a level."""
+    """The control edges of a state at a level.
+
+    Trees and paths share one object in a query, so that the edges are determined once.
+    """
 
     def __init__(self, generations: Generations, level: Level) -> None:
         self._generations, self._level = generations, level
@@ -50,11 +53,19 @@ class ControlSteps:
         return found
 
     def first(self, node: Node, way: Way) -> Stop:
-        """Return the end at which a walk enters a node, so that it passes all parts of the node."""
+        """Return the end at which a walk enters a node, so that it passes all parts of the node.
+
+        For a job above the level, that is its far end: the start of a walk downstream, and the end
+        of one upstream.
+        """
         return self._entered(node.job_ref, way) if node.type == "job" else Stop(node)
 
     def next(self, stop: Stop, way: Way) -> list[Stop]:
-        """Return the jobs one control edge upstream or downstream of a node, sorted."""
+        """Return the jobs one control edge upstream or downstream of a node, sorted.
+
+        A job inside of a pipeline whose pipeline has control edges also leads to the near end of
+        that pipeline, so that a walk leaves the pipeline there.
+        """
         deadline.check()
         if stop.node.type != "job":
             return []

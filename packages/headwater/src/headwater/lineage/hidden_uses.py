@@ -3,6 +3,9 @@
 A job that reads a folder reads the files in it, and a job that reads a file of a folder reads the
 folder. Producers also omit tables that a SQL text names: Spark's listener omits those of scalar
 subqueries. In PostgreSQL and Redshift, a view depends on all columns of a `*` in it.
+
+The verdicts on dropping a column and on unused datasets ask for them: they may call something safe
+or unused only if none of these uses is possible. A wrong guess here costs an "unknown".
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ _VIEW = re.compile(r"\bcreate\s+(?:or\s+replace\s+)?(?:materialized\s+)?view\b",
 def readers_of_folders(
     generations: Generations, name: DatasetName
 ) -> set[tuple[JobRef, DatasetName]]:
-    """Return the jobs that read a folder above a dataset or a file in it, and what they read."""
+    """Return the jobs that read a folder above a dataset or a file in it, and what they read.
+
+    The jobs of a pair read the second element, which shares files with the dataset.
+    """
     return {(ref, other) for ref, other in _using_folders(generations, name) if is_job(ref)}
 
 
@@ -66,7 +72,10 @@ def _is_in(file: DatasetName, folder: DatasetName) -> bool:
 
 
 def _around(state: State, name: DatasetName) -> Iterator[DatasetName]:
-    """Yield the known folders above the names of a dataset, and the known files below them."""
+    """Yield the known folders above the names of a dataset, and the known files below them.
+
+    A name counts as a path if it is a location or contains a slash.
+    """
     aliases = {name, *state.identity.names(name)}
     paths = [alias for alias in aliases if is_location(alias) or "/" in alias.name.strip("/")]
     for alias in paths:
@@ -98,6 +107,9 @@ def jobs_with_table_in_text(
     """Return the jobs whose SQL text may use a dataset that they did not list, or its column.
 
     The text reads from a table of this name; with a column, it contains the column or a star.
+
+    `field` is the column; None asks for any use of the table. A text that was read completely is
+    left out: its reads are known. Only the newest run of each job counts.
     """
     state = generations.state
     names = sorted({name, *state.identity.names(name)})
@@ -119,6 +131,7 @@ def jobs_with_table_in_text(
 
 
 def _used(field: str) -> re.Pattern[str]:
+    """Return the pattern of a text that names a column, or may use it through a star."""
     return re.compile(rf"\*|(?<!\w){re.escape(field)}(?!\w)", re.IGNORECASE)
 
 
@@ -140,7 +153,11 @@ def _text_of(state: State, ref: JobRef) -> tuple[Run | None, str]:
 
 
 def views_with_star(generations: Generations, column: Column) -> list[str]:
-    """Return the jobs that create a view with a `*` of a dataset, if this uses all its columns."""
+    """Return the jobs that create a view with a `*` of a dataset, if this uses all its columns.
+
+    Such a view prevents the database from dropping the column. Other databases expand the star anew
+    with each query, so the list is empty for them.
+    """
     name, state = column.dataset, generations.state
     if not name.namespace.startswith(_BINDS_STARS):
         return []
@@ -169,7 +186,10 @@ def _is_view(run: Run, text: str) -> bool:
 
 
 def _read_of(name: DatasetName) -> re.Pattern[str]:
-    """Return the pattern of a table that a statement reads, with the qualifiers of its name."""
+    """Return the pattern of a table that a statement reads, with the qualifiers of its name.
+
+    The group `above` of a match has the qualifiers before the table, such as `shop.public.`.
+    """
     table = re.escape(name.name.rpartition(".")[2])
     part = r"[\"`\[]?\w+[\"`\]]?\s*\.\s*"
     return re.compile(
@@ -189,7 +209,11 @@ def _is_only_in_text(state: State, run: Run, name: DatasetName) -> bool:
 def _may_read(
     generations: Generations, run: Run, name: DatasetName, table: re.Pattern[str], text: str
 ) -> bool:
-    """Return True if a text names a table with its schema, or the run uses others of its schema."""
+    """Return True if a text names a table with its schema, or the run uses others of its schema.
+
+    It returns False if the text was read completely or the run reports the dataset, since other
+    rules decide about these. `table` is the pattern of the last part of `name`, see `_read_of`.
+    """
     state = generations.state
     matches = list(table.finditer(text))
     if not matches or is_text_complete(state, run):

@@ -1,4 +1,8 @@
-"""The rules of users that join names, with the pairs of names that they join."""
+"""The rules of users that join names, with the pairs of names that they join.
+
+A user defines a rule as two names with one wildcard, such as `s3://b|raw/*` and `hive|raw.*`. All
+names that match with the same text for the wildcard become one dataset.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,10 @@ def rules_of(state: State) -> list[Rule]:
 
 
 def pairs_of(state: State, rule: Rule) -> list[Pair]:
-    """Return the pairs of names that a rule joins."""
+    """Return the pairs of names that a rule joins.
+
+    Only pairs of which both names were reported count.
+    """
     pairs: list[Pair] = []
     for name in deadline.watched(_names(state)):
         value = value_in(rule[0], name)
@@ -43,9 +50,11 @@ def _names(state: State) -> set[DatasetName]:
 def joined_pairs(
     state: State, rule: Rule, merged: Mapping[DatasetName, DatasetName] = _NONE
 ) -> list[Pair]:
-    """Return several pairs of a rule whose names are one dataset; empty if there are none.
+    """Return several pairs of a rule whose names became one dataset; empty if there are none.
 
-    `merged` replaces the primary names of datasets that another rule joins.
+    That is a mistake: the pairs of a rule should stay different datasets. Before a user adds a
+    rule, `merged` has the primary names that the datasets would get from it, so that this is known
+    before.
     """
     datasets: defaultdict[DatasetName, list[Pair]] = defaultdict(list)
     for pair in pairs_of(state, rule):

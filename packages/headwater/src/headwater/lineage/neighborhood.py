@@ -2,6 +2,9 @@
 
 With `datasets`, a step leads from a dataset to the next datasets, and `left` counts the jobs that
 such edges replace. Sides of nodes that are not shown cannot be expanded and are ignored.
+
+The page draws this graph. `way` is `up` for upstream and `down` for downstream. `next_to` is a
+function that returns the nodes one step from a node in such a direction.
 """
 
 from __future__ import annotations
@@ -119,6 +122,9 @@ def _expanded(
 
     Raises:
         ConfigError: a side has no direction.
+
+    `grown` has texts such as `up:job:NAMESPACE:NAME`, in the order in which a user opened the
+    sides: a side may belong to a node that an earlier one added.
     """
     nodes = {node_id(node): node for node in shown}
     for side in grown:
@@ -131,7 +137,10 @@ def _expanded(
 
 
 def _datasets_next(kept: Set[Node], graph: Graph, node: Node, way: str) -> list[Node]:
-    """Return the datasets one step away, skipping the jobs between them unless these are kept."""
+    """Return the datasets one step away, skipping the jobs between them unless these are kept.
+
+    `kept` has the roots of the graph, which are shown even if they are jobs.
+    """
     found: set[Node] = set()
     seen: set[Node] = set()
     open_ = neighbors(graph, node, way)
@@ -145,7 +154,11 @@ def _datasets_next(kept: Set[Node], graph: Graph, node: Node, way: str) -> list[
 
 
 def _over(graph: Graph, node: Node, job: Node, way: str) -> Iterable[Node]:
-    """Return the neighbors of a job, limited to those connected with a dataset next to it."""
+    """Return the neighbors of a job in a direction, if a walk reached the job from `node`.
+
+    If `node` is a dataset next to the job, they are limited to the datasets that depend on it, or
+    on which it depends.
+    """
     is_next = node.type == "dataset" and node in neighbors(graph, job, _OTHER[way])
     return [place.node for place in places_next(graph, Place(job, node if is_next else None), way)]
 
@@ -186,7 +199,11 @@ def _jobs_between(graph: Graph, shown: set[Node]) -> set[Node]:
 
 
 def at_level(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
-    """Return the nodes that represent a node at a level: itself, its parts or its owner."""
+    """Return the nodes that represent a node at a level.
+
+    These are itself, the parts of a job that is coarser than the level, or the owner of a finer
+    job. A dataset and a job without runs represent themselves.
+    """
     if root.type == "dataset" or graph.has_job(root.job_ref):
         return [root]
     if parts := parts_of(generations, graph, root, level):
@@ -197,7 +214,7 @@ def at_level(generations: Generations, graph: Graph, root: Node, level: Level) -
 
 
 def _pipeline(generations: Generations, node: Node) -> Node | None:
-    """Return the pipeline that a job is part of."""
+    """Return the pipeline that a job is part of; None if there is none, or for a dataset."""
     run = newest_run(generations.state, node.job_ref) if node.type == "job" else None
     if run is None:
         return None
@@ -208,12 +225,16 @@ def _pipeline(generations: Generations, node: Node) -> Node | None:
 def _edge(
     start: Node, end: Node, kind: Literal["data", "control"], grade: Grade | None = None
 ) -> models.GraphEdge:
+    """Return an edge as part of an answer; its grade is None if nobody can say how it is known."""
     memory.charge(512)
     return {"from": node_id(start), "to": node_id(end), "kind": kind, "grade": grade}
 
 
 def _columns(generations: Generations, shown: set[Node]) -> list[models.GraphColumnEdge]:
-    """Return the column edges between shown datasets; edges to all rows have no target field."""
+    """Return the column edges between shown datasets; edges to all rows have no target field.
+
+    An edge counts as direct if at least one of the runs that report it passes the value on.
+    """
     names = {node.dataset_name for node in shown if node.type == "dataset"}
     graph = ColumnGraph.present(generations)
     found: dict[tuple[Column, Column, str], bool] = {}
@@ -234,7 +255,10 @@ def _end(column: Column) -> models.ColumnEnd:
 
 
 def graph_around(state: State, node: Node, level: Level) -> Graph:
-    """Return the graph at a level; between pipelines, without datasets inside one pipeline."""
+    """Return the graph at a level; between pipelines, without datasets inside one pipeline.
+
+    The node stays in the graph between pipelines even if it is such a dataset.
+    """
     graph = graph_of(state, level)
     if level is Level.PIPELINE:
         return PipelineGraph(graph, node, generations_of(state).present.is_used)

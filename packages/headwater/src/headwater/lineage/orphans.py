@@ -3,6 +3,9 @@
 A pair is scored by its columns, its spelling, its location and the times of its runs. Names that
 only resemble each other need equal columns. Names with different numbers, such as partitions, and
 pairs that users joined or separated are never suggested, nor are a dataset and its sources.
+
+Users see the pairs as suggestions of names to join. A name is gone if the dataset was dropped or
+renamed.
 """
 
 from __future__ import annotations
@@ -63,6 +66,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Orphan:
+    """A dataset that is only written or only read, with what it is compared by.
+
+    `first` and `last` are the times, in microseconds, at which its runs began and ended to use it;
+    0 if only events without a run name it.
+    """
+
     name: DatasetName
     title: str
     """The last part of the name, in lower case and without an extension."""
@@ -82,7 +91,10 @@ class _Orphan:
 
 @once_an_event
 def suggested_pairs(state: State) -> list[Pair]:
-    """Return the most likely partner of each dataset that is written and never read."""
+    """Return the most likely partner of each dataset that is written and never read.
+
+    Pairs are in the order of the written names.
+    """
     generations = generations_of(state)
     found = []
     for name in deadline.watched(sorted(set(state.identity))):
@@ -92,7 +104,11 @@ def suggested_pairs(state: State) -> list[Pair]:
 
 
 def likely_partner(state: State, name: DatasetName) -> Pair | None:
-    """Return a written dataset with the most likely name under which only reads are reported."""
+    """Return a written dataset with the most likely name under which only reads are reported.
+
+    Return None if no job writes the dataset, it is gone, or no name reaches MIN_SCORE. A name that
+    shares a lookup key with more than _MOST_SHARED others is not compared by that key.
+    """
     generations = generations_of(state)
     if not (writers := generations.writers(name)) or is_gone(state, name):
         return None
@@ -157,7 +173,11 @@ def _orphan(generations: Generations, name: DatasetName, users: list[JobRef]) ->
 
 
 def _evidence(written: _Orphan, read: _Orphan) -> Iterator[Evidence]:
-    """Yield the evidence that two names are one dataset; none if they are not."""
+    """Yield the evidence that two names are one dataset; none if they are not.
+
+    Points are added up to a score of at most 100. Different numbers in the names, different columns
+    or reads that all ended before the first write exclude a pair.
+    """
     if _NUMBERS.findall(written.title) != _NUMBERS.findall(read.title) or read.last < written.first:
         return
     if written.columns and read.columns:

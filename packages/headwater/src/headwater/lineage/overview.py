@@ -41,7 +41,11 @@ class _Row(NamedTuple):
 
 
 def print_overview(answer: OverviewAnswer) -> None:
-    """Print a node, its last run, and the nearest upstream and downstream nodes."""
+    """Print a node, its last run, and the nearest upstream and downstream nodes.
+
+    Upstream and downstream share the lines of the screen. The side with fewer nodes leaves its
+    lines to the other one.
+    """
     console = new_console()
     console.print(job_text(answer) if answer["type"] == "job" else dataset_text(answer))
     print_table(_header(answer), lead=1)
@@ -53,6 +57,7 @@ def print_overview(answer: OverviewAnswer) -> None:
 
 
 def _header(answer: OverviewAnswer) -> Iterator[tuple[Text, Text]]:
+    """Yield the rows above the trees: each has a label and a value."""
     run = answer["lastRun"]
     owners = [", ".join(answer["owners"])] if answer["owners"] else []
     if answer["type"] == "dataset" and answer["jobOwners"]:
@@ -76,7 +81,11 @@ def _header(answer: OverviewAnswer) -> Iterator[tuple[Text, Text]]:
 
 
 def _rows(root: TreeNode) -> list[_Row]:
-    """Return the rows below a root, in the order of the tree; the root's row has the depth 0."""
+    """Return the rows below a root, in the order of the tree; the root's row has the depth 0.
+
+    A job between two datasets gets no row of its own. It stands at the end of the row of the
+    dataset.
+    """
     rows: list[_Row] = []
     open_ = [(root, 0)]
     while open_:
@@ -92,7 +101,11 @@ def _rows(root: TreeNode) -> list[_Row]:
 
 
 def _print_way(answer: OverviewAnswer, way: str, rows: list[_Row], lines: int) -> None:
-    """Print the rows nearest to the node, and the number of omitted nodes."""
+    """Print the rows nearest to the node, and the number of omitted nodes.
+
+    `way` is `up` or `down`. At most `lines` rows are printed. The hint for the rest repeats the
+    name of the program that the user called.
+    """
     console = new_console()
     title = "Upstream" if way == "up" else "Downstream"
     total = _count(rows)
@@ -117,6 +130,9 @@ def _count(rows: list[_Row]) -> int:
 
 
 def _row_text(row: _Row, way: str) -> Text:
+    """Return the line of a row: its node and the jobs between, with the states that are not
+    completed.
+    """
     is_job, name = row.node["type"] == "job", row.node["name"]
     text = Text("  " * (row.depth + 1)).append_text(
         job_text(row.node) if is_job else Text(name, "cyan")

@@ -53,6 +53,10 @@ def print_tree_answer(answer: models.TreeAnswer) -> None:
 
 
 def _tree_node(node: models.TreeNode) -> Text:
+    """Return the line of a node in a tree; for a job with its runs.
+
+    If the newest run of a job lacks the edge, that run stands behind the run that has it.
+    """
     if node["type"] != "job":
         text = dataset_text(node).append(removal_mark(node["removal"]), "yellow")
         return text.append_text(_tree_marks(node))
@@ -72,6 +76,7 @@ def _column_node(node: models.ColumnNode) -> Text:
 
 
 def _tree_marks(node: models.TreeNode | models.ColumnNode) -> Text:
+    """Return the marks behind a node: its evidence, and how the tree goes on there."""
     marks = _EVIDENCE.get(node["evidence"], "") if node["type"] in ("job", "dataset") else ""
     marks += "  possible" if node["grade"] == "possible" else ""
     marks += "  control" if node.get("isControl") else ""
@@ -95,7 +100,10 @@ _EVIDENCE: dict[object, str] = {"sql": ", read from SQL", "verified": ", verifie
 
 
 def tags_text(node: models.ColumnNode | models.AffectedNode) -> Text:
-    """Return the distinct tags of a node; those of a column with their origins."""
+    """Return the distinct tags of a node; those of a column with their origins.
+
+    A tag that the column itself has is shown without an origin.
+    """
     origins: dict[str, list[str]] = {}
     for tag in node["tags"]:
         label = f"  #{tag_label(tag['key'], tag['value'])}"
@@ -114,6 +122,7 @@ def _tag_origin(tag: TagInfo, node: models.ColumnNode | models.AffectedNode) -> 
 
 
 def _origins_label(origins: list[str]) -> str:
+    """Return where a tag comes from; empty if the node itself has it."""
     if "" in origins:
         return ""
     others = len(set(origins)) - 1

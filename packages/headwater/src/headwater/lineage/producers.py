@@ -15,7 +15,12 @@ _NUMBER = re.compile(r"v?\d")
 
 
 def producer_of_run(state: State, run: Run) -> str | None:
-    """Return the short name of the producer of a run, such as `dbt 1.54.0`; None if unnamed."""
+    """Return the short name of the producer of a run, such as `dbt 1.54.0`; None if unnamed.
+
+    The facets of a run name their producer. The engine counts first, then facets of the code and of
+    datasets, because the other facets of a run may be added by another tool, such as an
+    orchestrator.
+    """
     uses = (*run.outputs.values(), *run.inputs.values())
     books = [run.code, *(book for use in uses for book in (use.dataset_facets, use.facets))]
     facets = (book.get(name) for book in books for name in sorted(book.stamped()))
@@ -38,6 +43,10 @@ def _name_of(facet: Json, about_job: Json) -> str | None:
 
     OpenLineage's client has the name of the integration that uses it. A producer whose URL has only
     a repository has the name of the repository.
+
+    `facet` is any facet with the key `_producer`. `about_job` is the jobType facet, whose
+    integration names a producer that uses OpenLineage's client. Return None if the facet names no
+    producer.
     """
     producer = facet.get("_producer")
     if not isinstance(producer, str) or not producer:

@@ -1,4 +1,8 @@
-"""The generations that a dataset's contents come from, and the sources among its upstream."""
+"""The generations that a dataset's contents come from, and the sources among its upstream.
+
+A generation is the runs of one task under one parent run. A flow is data that one generation gets
+from another through a dataset. A walk maps each reached generation to its edges on the way.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +64,11 @@ def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
 
 
 def has_own_rows_before(flow: Flow, generation: Generation, horizon: int) -> bool:
-    """Return True if a generation gets rows of a table that it writes from before a horizon."""
+    """Return True if a generation gets rows of a table that it writes from before a horizon.
+
+    `horizon` is the time, in microseconds, before which retention deleted runs. Then the rows that
+    the load kept before may come from deleted sources, too.
+    """
     is_own_table = flow.is_kept or flow.dataset in generation.edges.writes
     return is_own_table and flow.source.ended < horizon
 
@@ -69,6 +77,8 @@ def last_use(known: Generations, flow: Flow, generation: Generation) -> float:
     """Return until when the source of a flow into a generation could affect it, in microseconds.
 
     Rows that the generation kept are from before it began to write, others from before it ended.
+
+    Data that was written into the source's inputs later did not reach the generation.
     """
     if flow.is_kept:
         return known.times.of_writes(generation, flow.dataset).start
@@ -79,6 +89,8 @@ def deleted_sources(generations: Generations, walked: Walked) -> models.DeletedS
     """Return the times of the deletion of older sources; None if no source is missing.
 
     Sources are missing if a load got rows of its own table from a run before the horizon.
+
+    Answers show it as a warning, because their lists of sources may be incomplete.
     """
     if (horizon := generations.state.horizon) is None:
         return None

@@ -1,6 +1,9 @@
 """The generations that contain or use data of a version, including those replaced since.
 
 The walk is the inverse of `frontier.upstream_of`, and follows the same flows.
+
+Versions and their recalls need it: other walks only reach generations that still matter. A view is
+read when it is queried, so its generation has a copy for the time of each query (`query_copies`).
 """
 
 from __future__ import annotations
@@ -26,10 +29,12 @@ def generations_downstream(
     *,
     is_proven: bool = False,
 ) -> Walked:
-    """Return the generations that contain or use the data of writes.
+    """Return the generations that contain or use the data of writes, with their edges on the way.
 
     `reads` are further starts of the walk, for data whose writer is unknown. With `is_proven`,
-    follow only flows that reported versions prove.
+    follow only flows that reported versions prove. A flow counts if its data was written before the
+    reader ended. A generation is visited again only if an earlier time is found at which it had the
+    data.
     """
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
@@ -73,7 +78,11 @@ def _with_queries(generations: Generations, generation: Generation) -> list[Gene
 def of_task(
     generations: Generations, ref: JobRef, above: frozenset[JobRef] = frozenset()
 ) -> list[Generation]:
-    """Return all slices of a task, with the copies at the times of queries of its views."""
+    """Return all slices of a task, with the copies at the times of queries of its views.
+
+    The copies of a view are made when the flows into its readers are determined, so these are
+    determined first. `above` are the tasks whose views led here; it prevents an endless recursion.
+    """
     every = [g for whole in generations.history(ref) for g in whole.slices]
     views = {name for generation in every for name in generation.queried_outputs}
     users = (generations.readers, generations.writers)

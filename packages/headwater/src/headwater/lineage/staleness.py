@@ -1,4 +1,8 @@
-"""Stale edges: those that the newest finished runs of their job no longer have."""
+"""Stale edges: those that the newest finished runs of their job no longer have.
+
+A generation is the runs of one task under one parent run; it is complete if all of its runs ended
+and at least one completed.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,8 @@ def missed_runs(generations: Generations, ref: JobRef, name: DatasetName, *, is_
     """Return the number of finished runs of a task since the last one with an edge, at most three.
 
     Runs that read or wrote nothing do not count. Return 0 if no run has the edge.
+
+    A caller passes the result to `Statements.grade`, which marks the edge as stale from three on.
     """
     count = 0
     for generation in reversed(generations.history(ref)):
@@ -38,6 +44,8 @@ def may_be_replaced(generations: Generations, ref: JobRef, name: DatasetName) ->
 
     Spark reports an overwrite of one partition like one of the whole table. Only a commit report
     shows how many rows remain.
+
+    `ref` is the task. An edge from it to the dataset is then only possible.
     """
     overwrites = _uncertain_overwrites(generations, name)
     if not any(job != ref for _, job in overwrites):

@@ -7,6 +7,8 @@ task that another producer reports, such as a Spark query below an Airflow task.
 An edge between an input and an output is only possible if no source states that one feeds the
 other: the producer marks the sources of the output as unknown, or the run (or all runs of a task
 together) has several inputs and several outputs.
+
+A statement without a source or target (None) is about the edge between a dataset and its job.
 """
 
 from __future__ import annotations
@@ -62,9 +64,11 @@ class Statements(NamedTuple):
         return "verified" if len(kinds) > 1 else "sql"
 
     def grade(self, missed: int = 0, *, may_be_replaced: bool = False) -> Grade:
-        """Return the grade of the edge, given the newer finished runs that lack it.
+        """Return the grade of the edge.
 
-        `may_be_replaced` is True for a write whose rows another job may have replaced since.
+        `missed` is the number of newer finished runs that lack it, see `staleness.missed_runs`.
+        `may_be_replaced` is True for a write whose rows another job may have replaced since. An
+        edge is verified if two different producers, or a producer and the SQL text, state it.
         """
         if missed >= STALE_AFTER:
             return "stale"
@@ -100,7 +104,11 @@ def has_edge(edges: Edges, source: DatasetName | None, target: DatasetName | Non
 def statements_of(
     uses: RunUses, source: DatasetName | None, target: DatasetName | None
 ) -> Statements:
-    """Return the statements of a run about an edge between two datasets, or to or from its job."""
+    """Return the statements of a run about an edge between two datasets, or to or from its job.
+
+    None for `source` or `target` stands for the job. No statement is found if the run does not have
+    the edge. An input that only the SQL text names is no statement of the producer.
+    """
     reads = [] if source is None else uses.reads.get(source, [])
     writes = [] if target is None else uses.writes.get(target, [])
     if (source is not None and not reads) or (target is not None and not writes):
@@ -126,6 +134,8 @@ def statements_by_run(
     """Return the runs of a generation that state an edge, with their statements.
 
     If one run read the source and another wrote the target, return the runs that read the source.
+
+    None for `source` or `target` stands for the job, as in `statements_of`.
     """
     runs = uses_of_runs(state, generation, generation.runs)
     every = [(uses.run, statements_of(uses, source, target)) for uses in runs.of(source, target)]

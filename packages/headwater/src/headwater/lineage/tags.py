@@ -58,7 +58,11 @@ class _Origins:
 
 
 class Tags:
-    """The tags of all datasets that generations, or parts of them, used; decoded on request."""
+    """The tags of all datasets that generations, or parts of them, used; decoded on request.
+
+    If no event ever had a tag, nothing is determined. `selected` are generations, or a walk that
+    maps each to its edges on the way.
+    """
 
     def __init__(self, generations: Generations, selected: Iterable[Generation] | Walked) -> None:
         self._generations = generations
@@ -89,7 +93,10 @@ class Tags:
         return sorted(column_tag for column in columns for column_tag in self._column_tags(column))
 
     def as_info(self, name: DatasetName, field: str | None = None) -> list[TagInfo]:
-        """Return the tags of a dataset, or of one of its columns."""
+        """Return the tags of a dataset, or of one of its columns.
+
+        The result is a part of an answer. None for `field` includes the tags of all columns.
+        """
         if field is None:
             return [_tag(column_tag) for column_tag in self.of(name)]
         return [_tag(column_tag) for column_tag in sorted(self._column_tags(Column(name, field)))]
@@ -107,6 +114,10 @@ class Tags:
         return self._own[name]
 
     def _origins_of(self, name: DatasetName) -> _Origins:
+        """Return the origins of a dataset; cached.
+
+        Where no run of a generation has column lineage, every input of the generation is an origin.
+        """
         origins = self._origins.get(name)
         if origins is None:
             origins = self._origins[name] = _Origins()
@@ -134,7 +145,11 @@ class Tags:
         yield from (ColumnTag(column, tag, origin) for tag, origin in self._cache[column])
 
     def _inherited(self, column: Column) -> dict[Column, set[tuple[Tag, Column]]]:
-        """Return the tags, with origins, of a column and all unvisited columns upstream."""
+        """Return the tags, with origins, of a column and all unvisited columns upstream.
+
+        The result is added to the cache. Tags are passed downstream until nothing changes, since
+        columns may depend on each other in a circle.
+        """
         tags_of: dict[Column, set[tuple[Tag, Column]]] = {}
         feeds: dict[Column, list[tuple[Column, bool]]] = defaultdict(list)
         open_ = [column]
@@ -158,7 +173,11 @@ class Tags:
         return tags_of
 
     def inputs(self, column: Column) -> Iterator[tuple[Column, InputKind]]:
-        """Yield the inputs of a column; `unspecified` if no column lineage was reported."""
+        """Yield the inputs of a column; `unspecified` if no column lineage was reported.
+
+        `unspecified` inputs are those of the whole dataset. A column also has the tags of its
+        dataset.
+        """
         origins = self._origins_of(column.dataset)
         kinds: tuple[tuple[dict[str, set[Column]], InputKind], ...] = (
             (origins.above, "direct"),
@@ -177,7 +196,11 @@ class Tags:
 
 
 def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -> Tags:
-    """Return the tags of the nodes in a node's tree, including those inherited from upstream."""
+    """Return the tags of the nodes in a node's tree, including those inherited from upstream.
+
+    A tree downstream shows datasets that also have other sources, so the generations upstream of
+    all nodes are needed, including those whose rows were kept.
+    """
 
     def selected() -> Iterator[Generation]:  # walked only if there is any tag
         walked = reached(generations, root, way, level)

@@ -1,4 +1,8 @@
-"""The recalled versions whose data a dataset contains."""
+"""The recalled versions whose data a dataset contains.
+
+A taint is the recall of one version of a dataset. A generation is the runs of one task under one
+parent run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,11 @@ from headwater.lineage.reached import generations_downstream
 
 
 def taints_in(generations: Generations, target: DatasetName) -> Iterator[tuple[DatasetName, Taint]]:
-    """Yield the recalled versions whose data the contents of a dataset contain, or may contain."""
+    """Yield the recalled versions whose data the contents of a dataset contain, or may contain.
+
+    `target` is a primary name. If the writer of a recalled version is unknown, what its readers
+    wrote counts instead.
+    """
     writing = generations.writing(target)
     for name in tainted_datasets(generations.state):
         for taint in taints_of(generations.state, name):

@@ -1,4 +1,8 @@
-"""An index of the edges that runs state. A run may have thousands of inputs and outputs."""
+"""An index of the edges that runs state. A run may have thousands of inputs and outputs.
+
+Statements about edges ask for these uses. A primary name is the name under which a dataset with
+several names is shown.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,10 @@ _Sources = Iterable[tuple[DatasetName | None, Set[DatasetName]]]
 
 
 class Pairs:
-    """Edges between datasets: the sources of each target. The target None stands for the job."""
+    """Edges between datasets: the sources of each target. The target None stands for the job.
+
+    `sources` has each target with its sources; all names are primary names.
+    """
 
     def __init__(self, sources: _Sources) -> None:
         self._sources = dict(sources)
@@ -135,7 +142,10 @@ class UsesOfRuns:
                 self._writing[name].append(uses)
 
     def of(self, source: DatasetName | None, target: DatasetName | None) -> Collection[RunUses]:
-        """Return the uses of the runs that read `source` and wrote `target`; None: any or none."""
+        """Return the uses of the runs that read `source` and wrote `target`; None: any or none.
+
+        A run must have both. The shorter list is searched.
+        """
         reading = self._every if source is None else self._reading.get(source, [])
         writing = self._every if target is None else self._writing.get(target, [])
         if len(reading) <= len(writing):
@@ -160,7 +170,11 @@ def _indexes(state: State) -> _Indexes:
 
 
 def uses_of_runs(state: State, owner: Generation | RunKey, runs: Collection[Run]) -> UsesOfRuns:
-    """Return the uses of the runs of a generation, or of a run and those below it."""
+    """Return the uses of the runs of a generation, or of a run and those below it.
+
+    The result is kept until the next event. `owner` is the key for that, and `runs` must be its
+    runs.
+    """
     indexes = _indexes(state)
     group = indexes.groups.get(owner)
     if group is None:

@@ -1,6 +1,5 @@
 """The append-only event log, from which everything else is projected."""
 
-from headwater.log._damage import DamagedRow, damaged_rows, move_aside
 from headwater.log._entry import (
     Entry,
     entry_of,
@@ -16,15 +15,12 @@ __all__ = [
     "Items",
     "MOST_REJECTED",
     "Appended",
-    "DamagedRow",
     "Entry",
     "EventLog",
     "Offset",
     "RejectedLine",
     "Rejected",
-    "damaged_rows",
     "entry_of",
-    "move_aside",
     "read_entry",
     "read_items",
     "read_logged",

@@ -69,6 +69,7 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
+        """Open a connection with the only write transaction; it is committed or rolled back."""
         with self._engine.connect() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -126,6 +127,8 @@ def _connect(url: str, *, must_exist: bool) -> sa.Engine:
         ArgumentError: the URL is invalid, or of another kind of database.
         FileNotFoundError: there is no folder for the file.
         LogError: there is no file, and it must exist.
+
+    `url` is a path, or a URL of SQLAlchemy. Connections write durably, see `_set_pragmas`.
     """
     if "://" not in url:
         url = f"sqlite:///{Path(url).expanduser().absolute()}"

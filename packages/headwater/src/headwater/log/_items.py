@@ -54,7 +54,11 @@ class Items:
 
 
 def read_items(items: Sequence[Any], redactor: Redactor, most: int | None = None) -> Items:
-    """Read a limited number of items of an array, and none after 1,000 rejected ones."""
+    """Read a limited number of items of an array, and none after 1,000 rejected ones.
+
+    `most` limits the items that are read; None for no limit. `unread` of the result counts the
+    rest.
+    """
     items_read = Items(redactor)
     for index, item in enumerate(items):
         if index == most or items_read.rejected == MOST_REJECTED:

@@ -30,6 +30,9 @@ def containing(
 
     They are ordered by event time and seq. `span` is the first and the last event time
     (microseconds), `after` the event time and seq after which to start.
+
+    At most `limit` events are found. The text is compared with the stored JSON, so callers check
+    the event. Bodies are read in portions while the result is iterated.
     """
     table = schema.events
     place = sa.tuple_(table.c.event_time, table.c.seq)

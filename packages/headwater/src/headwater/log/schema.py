@@ -132,7 +132,11 @@ Other versions only added tables, which are created before any migration, or a k
 
 
 def prepare(connection: sa.Connection) -> None:
-    """Create the tables of an empty store, or migrate those of an older version."""
+    """Create the tables of an empty store, or migrate those of an older version.
+
+    `EventLog` calls it in the transaction with which it opens a database. Raises LogError for a
+    newer version than this one, or a damaged one.
+    """
     for tables in (metadata, *load_all("tables")):
         tables.create_all(connection)
     row = connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema_version")).first()

@@ -39,6 +39,8 @@ def inherited_owners(
     """Return the owners of the datasets whose columns a dataset passes on unchanged.
 
     All of its columns must come from datasets with these owners.
+
+    None if a column has no known origin, or the origins have different owners.
     """
     inherited = _Inherited(generations)
     found = [inherited.nearest(Column(name, field), inherited.owners) for field in fields]
@@ -65,7 +67,12 @@ class _Inherited:
     def nearest(
         self, column: Column, value_of: Callable[[Column], Value | None]
     ) -> dict[Column, Value]:
-        """Return the nearest columns with a value that a column passes on; empty if unknown."""
+        """Return the nearest columns with a value that a column passes on; empty if unknown.
+
+        `value_of` returns a value of a column or dataset; None if it has none. The walk stops at
+        columns with a value. It fails as a whole if one way ends without a value or changes the
+        values of the column.
+        """
         found: dict[Column, Value] = {}
         seen, open_ = {column}, [column]
         for nearest in deadline.popped(open_):

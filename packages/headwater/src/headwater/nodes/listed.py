@@ -1,4 +1,8 @@
-"""Rows of all jobs or datasets, updated after events, for lists with filters and their counts."""
+"""Rows of all jobs or datasets, updated after events, for lists with filters and their counts.
+
+A list of a large store is filtered by the values of groups instead of those of nodes: most jobs
+share their values with others. Rows are determined on request and kept from query to query.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,11 @@ class Rows:
         self._unordered = set(self._missing)
 
     def update(self, states: NodeStates) -> None:
-        """Remove the rows that may have changed since the last update."""
+        """Remove the rows that may have changed since the last update.
+
+        `states` are the states of the nodes, which know what events changed. It must be called
+        before rows are read; `rows_of` does both.
+        """
         for node in states.touched:
             self._remove(node)
             self._missing[node.type][node] = None
@@ -63,6 +71,8 @@ class Rows:
         """Return the groups of all nodes of a type. If a deadline ends it, the next call continues.
 
         With `in_part`, the groups lack the nodes that would take too long; see `uncounted`.
+
+        `type_` is `job` or `dataset`. In part, nodes with recent runs come first.
         """
         missing = self._missing[type_]
         if in_part and type_ in self._unordered and len(missing) > _LEAST:
@@ -76,7 +86,10 @@ class Rows:
         return list(self._groups[type_].values())
 
     def groups_with(self, nodes: Iterable[Node], *, in_part: bool = False) -> list[Group]:
-        """Return groups of some nodes only; `in_part` as for `groups`."""
+        """Return groups of some nodes only; `in_part` as for `groups`.
+
+        Nodes without a row at the end of the time are left out.
+        """
         nodes = list(nodes)
         missing = [node for node in nodes if node not in self._rows]
         for node in _some(missing) if in_part else deadline.watched(missing):
@@ -150,6 +163,9 @@ def choose_rows(
     `nodes` are the nodes to choose from, by default all. A sort key comes with each node: that by
     activity, which ends with the one by name (see `by_name`). With `in_part`, nodes whose values
     take too long to determine are in `uncounted` instead.
+
+    `type_` is `job` or `dataset`. `wanted` has the selected values by facet. An answer that is
+    partial marks its counts, and the client asks again.
     """
     rows = rows_of(state)
     if nodes is None:

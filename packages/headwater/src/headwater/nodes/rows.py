@@ -24,6 +24,9 @@ def place_by_name(state: State, node: Node) -> Place:
     """Return the sort key of a node by its name, ignoring case; of a dataset first by its title.
 
     The title is the last part of the name, as the page shows it: a file keeps its dots.
+
+    Keys are unique, because they end with the namespace and the name. `state` is not used: all
+    functions that return sort keys have the same parameters.
     """
     del state
     name, title = node.name.casefold(), ""
@@ -56,7 +59,10 @@ def active_at(state: State, node: Node) -> str | None:
 
 
 def node_row(state: State, node: Node) -> NodeRow:
-    """Return the common part of a listed dataset, a listed job and a search result."""
+    """Return the common part of a listed dataset, a listed job and a search result.
+
+    The keys are those of the answers of the API.
+    """
     return {
         **node_ref(node),
         "kind": type_of(state, node),

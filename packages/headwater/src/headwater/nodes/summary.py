@@ -21,7 +21,10 @@ from headwater.runs.summary import code_of, newest_run, run_line
 
 
 def node_summary(generations: Generations, node: Node) -> NodeSummary:
-    """Return a node in one line; fields that do not apply to its type are null or empty."""
+    """Return a node in one line; fields that do not apply to its type are null or empty.
+
+    `rows` are those of all commits of the run that wrote the newest version.
+    """
     state = generations.state
     answer: NodeSummary = {
         **node_row(state, node),
@@ -50,7 +53,10 @@ def node_summary(generations: Generations, node: Node) -> NodeSummary:
 
 
 def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
-    """Return a node with everything that was last reported about it."""
+    """Return a node with everything that was last reported about it.
+
+    Facets with one name under several names of a dataset are not merged: one of them is shown.
+    """
     state = generations.state
     books = facets_of(state, node)
     facets = {name: facet for book in books for name, facet in book.plain().items()}
@@ -93,6 +99,8 @@ def _inferred_owners(
     """Return the owners of the nearest job that has some: a writer or an ancestor, newest first.
 
     A dataset without such a job inherits the owners of those whose columns it passes on.
+
+    `fields` are the names of the columns of a dataset. Return None if nobody has owners.
     """
     state = generations.state
     if node.type == "job":

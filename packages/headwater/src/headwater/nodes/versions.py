@@ -14,7 +14,10 @@ from headwater.projection.derived import records_of
 
 
 def datasets_with_version(state: State, version: str) -> list[DatasetName]:
-    """Return the datasets with a version: a reported one, or the id of a run that wrote it."""
+    """Return the datasets with a version: a reported one, or the id of a run that wrote it.
+
+    Names are primary names, sorted. A user may name any version to ask what became of it.
+    """
     candidates = sorted(kept(state, _Versions).datasets(version))
     return [name for name in deadline.watched(candidates) if has_version(state, name, version)]
 
@@ -39,7 +42,10 @@ def versions_read(state: State, name: DatasetName) -> set[str]:
 
 
 class _Versions:
-    """The reported names of datasets by version; a version that a run withdrew stays."""
+    """The reported names of datasets by version; a version that a run withdrew stays.
+
+    One object belongs to a state and reads only the runs that changed since it was last used.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state

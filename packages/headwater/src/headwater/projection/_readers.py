@@ -35,6 +35,8 @@ class Readers:
     """A state, a lock for one reader at a time, and a queue of changes to apply in between.
 
     Only one thread at a time may call `add`.
+
+    `Live` has one for the present. The limits of the queue are a number of events and their bytes.
     """
 
     def __init__(

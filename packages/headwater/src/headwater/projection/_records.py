@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headwater.events import Dataset, Facets, JobRef
-from headwater.events.assertions import DATASET_FACETS
-from headwater.events.facets import DbtExposures, JobType
+from headwater.events.facets import ASSERTION_FACETS, DbtExposures, JobType
 from headwater.identity import DatasetName, folders_above, symlinks_of
 from headwater.projection.facet_books import Stamp, pack
 from headwater.projection.state import DatasetRecord, Job, Run, RunKey, State, Use, Version
 
 MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 
-INPUT_FACETS = ("schema", *DATASET_FACETS, "dataQualityMetrics")  # also per run of inputs
+INPUT_FACETS = ("schema", *ASSERTION_FACETS, "dataQualityMetrics")  # also per run of inputs
 
 
 def _record_changes_in_sql(state: State, name: DatasetName) -> None:

@@ -189,7 +189,7 @@ def outcome(state: State, run: Run) -> Outcome:
 
 
 def is_lost(state: State, run: Run) -> bool:
-    """Return True for an open run if its last event and those below it are too old.
+    """Return True for an open run if its last event and those below it are before `stale_before`.
 
     A streaming run can be silent for any time, and so can one that waits for it.
     """

@@ -43,7 +43,11 @@ class Past:
         self._states: OrderedDict[Moment, tuple[State, int]] = OrderedDict()
 
     def at(self, moment: Moment, newest: int) -> State:
-        """Return the state at a moment, of a log whose last `seq` is `newest`. Raises BusyError."""
+        """Return the state at a moment, of a log whose last `seq` is `newest`. Raises BusyError.
+
+        If the time limit of a query passes, the state is kept as it is, and the next query
+        continues. Only one thread may use it at a time.
+        """
         state, applied = self._states.get(moment) or restore(self._log, *moment)
         state.is_past = True
         missing = self._log.rows(applied, as_of=moment.as_of, known_at=moment.known_at)

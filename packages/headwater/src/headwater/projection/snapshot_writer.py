@@ -26,7 +26,10 @@ _QUIET = 10  # divides the number of events while none arrive
 
 
 class Background:
-    """Runs a module in a process of its own, one at a time; a failure is logged once."""
+    """Runs a module in a process of its own, one at a time; a failure is logged once.
+
+    A subclass names the module to run, and in `what` and `consequence` its purpose for the warning.
+    """
 
     what = ""
     consequence = ""

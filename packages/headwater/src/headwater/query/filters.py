@@ -1,4 +1,7 @@
-"""Facets: the values by which a list can be filtered, with the number of items that have them."""
+"""Facets: the values by which a list can be filtered, with the number of items that have them.
+
+Here, a facet is a property by which a list is filtered, not a facet of OpenLineage.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ def choose(
     wanted: Mapping[str, str],
     size_of: Callable[[Item], int] = lambda _item: 1,
 ) -> tuple[list[Item], Facets]:
-    """Return the items that have all wanted values, and the counts of each facet of nodes."""
+    """Return the items that have all wanted values, and the counts of each facet of nodes.
+
+    The arguments are those of `choose_by`, for lists of jobs, datasets and runs.
+    """
     matching, counts = choose_by(_FACETS, items, values_of, wanted, size_of)
     return matching, cast("Facets", counts)
 
@@ -41,6 +47,9 @@ def choose_by(
 
     A facet counts the items that match the other facets: as many as selecting the value would show.
     An item may stand for several with the same values; `size_of` returns their number.
+
+    `values_of` returns the values of an item by facet. `wanted` has the values that the user
+    selected, by facet; NO_VALUE selects the items without any.
     """
     counters: dict[str, Counter[str]] = {name: Counter() for name in facets}
     matching: list[Item] = []

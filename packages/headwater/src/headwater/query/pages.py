@@ -38,6 +38,9 @@ def cut(
 
     `about` is the query with its parameters; a cursor is valid for these only. Sort keys must be
     unique, so that no item is skipped.
+
+    `place` returns the sort key of an item. `cursor` is None for the first page, and so is the
+    returned one on the last page. Raises ConfigError for an invalid cursor.
     """
     items = deadline.watched(items)
     if cursor is not None:
@@ -68,6 +71,8 @@ def place_of(
 
     Raises:
         ConfigError: the cursor is invalid, or belongs to another query.
+
+    `about` must be that of the query which created the cursor.
     """
     try:
         mark, *place = orjson.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))

@@ -2,6 +2,9 @@
 
 A query is a function of a state (`BETWEEN` two moments: of two states) and of named, typed
 parameters with defaults; `Annotated` types may carry a description and bounds.
+
+`server.endpoints` makes an endpoint of each query, and the commands call `ask` on a log. A moment
+is a time of events (`as_of`), of their arrival (`known_at`), or both.
 """
 
 from __future__ import annotations
@@ -47,6 +50,9 @@ class ApiQuery(NamedTuple):
 
     `load` reads data that only the log's database has; the query gets it as the argument `stored`.
     A query that `searches_sql` gets the argument `may_read_sql`. Neither is a parameter of the API.
+
+    `times` is one of the values of `Times`. `answer` gets one state per moment as its first
+    arguments.
     """
 
     name: str
@@ -62,7 +68,11 @@ class ApiQuery(NamedTuple):
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """Return the parameters with their types resolved, those of the moments last."""
+        """Return the parameters with their types resolved, those of the moments last.
+
+        These become the parameters of the endpoint and, with their descriptions, of the
+        documentation. The states, which come first in the function, are left out.
+        """
         hints = get_type_hints(self.answer, include_extras=True)
         count = 2 if self.times == Times.BETWEEN else 1
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -99,7 +109,11 @@ def query(
     load: Load | None = None,
     searches_sql: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function as a query. Raises ValueError if another one has its name."""
+    """Register a function as a query. Raises ValueError if another one has its name.
+
+    `times` selects the states that the query gets. `load` and `searches_sql` are those of
+    `ApiQuery`.
+    """
 
     def register(answer: Callable[..., Any]) -> Callable[..., Any]:
         if name in _QUERIES:
@@ -144,6 +158,8 @@ def ask(
     """Run a query; parameters have their Python names.
 
     Without `may_read_sql`, SQL takes no part in matching, counting or ranking.
+
+    Raises ConfigError for an invalid moment, and whatever the query raises, such as NotFoundError.
     """
     values = dict(parameters)
     if query.searches_sql:
@@ -163,6 +179,11 @@ def ask(
 def _moments(
     live: Readable, times: Sequence[str], texts: Sequence[str | None]
 ) -> Iterator[Moment | None]:
+    """Yield the moments of a query's parameters; None stands for the present.
+
+    `texts` are the values of `times`, in the same order, None if not given. Raises ConfigError for
+    an invalid text, and for a start that is not in the past.
+    """
     with live.reading() as state:
         if times == Times.BETWEEN:
             names = map(http_name, times)

@@ -58,7 +58,11 @@ class Group:
 def _masked_parts(
     pattern: re.Pattern[str], replacement: Replacement, text: str, longest: int
 ) -> Iterator[str]:
-    """Yield the parts of a text with its matches replaced."""
+    """Yield the parts of a text with its matches replaced.
+
+    `longest` is the number of characters within which each match lies, so that long texts are
+    searched in windows.
+    """
     end = 0
     for match in matches(pattern, text, longest):
         yield text[end : match.start()]

@@ -14,7 +14,10 @@ Reader = Callable[[str, int], tuple[list[Span], int]]
 
 
 class _Scanned(Group):
-    """A group that reads the text after each of its names; it reads each character only once."""
+    """A group that reads the text after each of its names; it reads each character only once.
+
+    The name must be followed by the pattern `end`, and in a marker by one of the texts `ends`.
+    """
 
     def __init__(
         self,

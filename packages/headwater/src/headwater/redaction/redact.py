@@ -183,6 +183,7 @@ class _Masking:
         return new
 
     def _list(self, items: list[Any]) -> None:
+        """Mask the items of a list in place, also the value after a flag such as `--password`."""
         is_secret = False  # True after a flag such as --password
         for index, item in enumerate(items):
             is_flag = isinstance(item, str) and item.startswith("-")
@@ -203,6 +204,11 @@ class _Masking:
             pair[1] = self._masked(value)
 
     def _object(self, item: dict[str, Any], within: str) -> None:
+        """Mask the values and keys of an object in place; `within` is the key of the object itself.
+
+        An object with a secret name, such as {"name": "password", "value": "x"}, has its value
+        masked.
+        """
         is_secret = self._redactor.is_secret
         names = (item.get(key) for key in _NAMES)
         has_secret = any(isinstance(name, str) and is_secret(name) for name in names)

@@ -24,6 +24,8 @@ def is_failed(state: State, run: Run) -> bool:
 
     A run with outputs and without an end event fails if its parent does. A dbt test whose failures
     are only warnings did not fail, even if it was reported so.
+
+    Without outputs, a run without an end says nothing: its own end was not reported.
     """
     is_ended = run.end is not None or bool(run.outputs)
     is_reported = is_ended and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
@@ -43,6 +45,8 @@ def causes_of(state: State, run: Run) -> list[Run]:
 
     Children of a retried run, such as queries of a task's first attempt, are not causes either.
     Tests that were not run are not causes. Other tests come last: they fail because of the data.
+
+    They are ordered by start, newest first, with tests last. There is always at least one.
     """
     failed = [
         other
@@ -58,7 +62,10 @@ def causes_of(state: State, run: Run) -> list[Run]:
 
 
 def was_repeated(state: State, run: Run, top: Run | None = None) -> bool:
-    """Return True if a run was retried, or a run above it and below `top`."""
+    """Return True if a run was retried, or a run above it and below `top`.
+
+    None for `top` stands for the whole way up to the root run.
+    """
     above = takewhile(lambda other: other is not top, ancestry_of(state, run))
     return any(is_retried(state, other) for other in above)
 

@@ -23,7 +23,11 @@ class _Exposure(Facet, key="dbt_exposure"):
 
 
 def links_of_run(state: State, run: Run) -> list[Link]:
-    """Return the pages of a run, or of its nearest ancestor that has one."""
+    """Return the pages of a run, or of its nearest ancestor that has one.
+
+    The list is empty if no run of the lineage reported a page; pages with other schemes than http
+    are left out, because the page shows them as links.
+    """
     for ancestor in ancestry_of(state, run):
         if url := _log_of(ancestor):
             return [_link("Task instance in Airflow", url)]
@@ -35,7 +39,10 @@ def links_of_run(state: State, run: Run) -> list[Link]:
 
 
 def links_of_job(state: State, job: Job, run: Run | None) -> list[Link]:
-    """Return the pages of a job, from its newest run, or that of an exposure of dbt."""
+    """Return the pages of a job, from its newest run, or that of an exposure of dbt.
+
+    `run` is the newest run of the job; None if it has none.
+    """
     exposure = job.facets.parsed(_Exposure)
     if url := _page(exposure.url):
         return [_link((exposure.type or "exposure").capitalize(), url)]

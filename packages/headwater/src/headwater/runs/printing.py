@@ -84,6 +84,8 @@ def _with_error(run: RunInfo, line: Text) -> RenderableType:
     """Return a line, and below it the first line of the run's error that is not blank.
 
     The middle of a long line is left out, because the reason is often at its end.
+
+    The result is the line alone if the run has no error.
     """
     lines = [text.strip() for text in (run["error"] or "").splitlines() if text.strip()]
     if not lines:

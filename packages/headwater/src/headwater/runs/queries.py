@@ -78,7 +78,10 @@ def runs_answer(
 
 
 def _jobs_of(state: State, job: str | None, text: str | None) -> list[JobRef]:
-    """Return the jobs, or only the given one, whose names contain a text."""
+    """Return the jobs, or only the given one, whose names contain a text.
+
+    The match ignores case. Raises NotFoundError if there is no such job.
+    """
     wanted = (text or "").strip().casefold()
     if job is None:
         return [ref for ref in state.jobs if wanted in ref.name.casefold()]
@@ -95,6 +98,7 @@ class _Group(NamedTuple):
 
 
 def _groups_of(state: State, runs: Iterable[Run]) -> Iterator[_Group]:
+    """Return runs grouped by their job and state: these have the same values of all facets."""
     found: dict[tuple[JobRef, RunState], list[Run]] = defaultdict(list)
     for run in deadline.watched(runs):
         found[run.key.job, condition_of(state, run)].append(run)
@@ -102,7 +106,10 @@ def _groups_of(state: State, runs: Iterable[Run]) -> Iterator[_Group]:
 
 
 def _groups_of_all(state: State, jobs: Iterable[JobRef]) -> Iterator[_Group]:
-    """Yield the runs of jobs in groups; ended runs are grouped again only after a change."""
+    """Yield the runs of jobs in groups; ended runs are grouped again only after a change.
+
+    The groups of ended runs are cached by job, because a store has millions of them.
+    """
 
     def split(runs: list[Run]) -> tuple[list[_Group], list[Run]]:
         reported = [run for run in runs if run.has_events]

@@ -39,6 +39,9 @@ def find_run(state: State, text: str) -> Run:
     Raises:
         NotFoundError: there is no such run.
         AmbiguousError: several runs have the external id.
+
+    `text` is what a user typed. An OpenLineage run id may belong to several jobs: the run with the
+    newest event is returned.
     """
     matching = [state.runs[key] for key in state.runs_by_id.get(run_id_of(text), ())]
     if matching:
@@ -58,7 +61,10 @@ def find_run(state: State, text: str) -> Run:
 
 
 def external_id_of(run: Run) -> str | None:
-    """Return the external id: the one that the orchestrator gave the run."""
+    """Return the external id: the one that the orchestrator gave the run.
+
+    Return None if the orchestrator reports none, or is none of those that are known here.
+    """
     facets = run.facets
     return (
         facets.parsed(Airflow).run_id
@@ -113,6 +119,7 @@ def run_answer(generations: Generations, run_id: str) -> models.RunAnswer:
 
 
 def _causes(state: State, run: Run) -> list[models.FailedRun]:
+    """Return the causes of a failed run below it, as part of an answer; at most 20."""
     causes = causes_of(state, run)[:_MOST_CAUSES] if is_failed(state, run) else []
     return [
         {**run_line(state, cause), "error": _error_of(cause), "links": links_of_run(state, cause)}
@@ -131,6 +138,7 @@ def _run_in_full(generations: Generations, run: Run) -> models.RunDetail:
 
 
 def _outputs(generations: Generations, run: Run) -> list[models.WrittenVersion]:
+    """Return the outputs of a run and of those below it, marked if they were not written."""
     state = generations.state
     written = {
         state.identity.primary(spelled)
@@ -150,6 +158,8 @@ def _versions(
     """Return the datasets that a run and those below it used, with the last reported version.
 
     An input without a reported version has the version that earlier runs wrote; an output has None.
+
+    A version that the run itself reports counts more than one of a run below it.
     """
     state = generations.state
     found: dict[DatasetName, tuple[tuple[bool, bool, int, RunKey], str | None]] = {}
@@ -172,7 +182,10 @@ def _versions(
 
 
 def _version_at_start(generations: Generations, reader: Run, name: DatasetName) -> str | None:
-    """Return the reported version that a dataset had when a run read it; None if unknown."""
+    """Return the reported version that a dataset had when a run read it; None if unknown.
+
+    Of the versions that earlier runs wrote, it is the last one before the end of the reader.
+    """
     generation, moment = generations.generation_of(reader), ended_at(generations.state, reader)
     flows = generations.flows_into(generation) if generation else ()
     found = [

@@ -34,7 +34,10 @@ def condition_of(state: State, run: Run) -> RunState:
 
 
 def run_line(state: State, run: Run) -> RunSummary:
-    """Return a run in one line: job, state, start, end and duration."""
+    """Return a run in one line: job, state, start, end and duration.
+
+    Times are in UTC as text. `durationMs` is None while the run is open.
+    """
     deadline.check()
     condition, ended = condition_of(state, run), outcome(state, run).ended
     started = began_at(state, run)

@@ -28,6 +28,10 @@ class Guard:
     Without any key, everything is allowed unless the server is exposed. Reading needs the scope
     `read`, posting events, states of findings and recalls `write`, and anything else `admin`;
     `/healthz` needs no key.
+
+    It stands before the application in `make_app`, so every route is behind it. Endpoints find what
+    a key permits in the ASGI scope, see `http.access`. The key of the setting HEADWATER_API_KEY
+    permits everything.
     """
 
     def __init__(self, app: ASGIApp, options: ServerOptions, log: EventLog) -> None:
@@ -56,9 +60,11 @@ class Guard:
         await (rejection or self._app)(scope, receive, send_safe)
 
     async def _rejection(self, scope: Scope, headers: Headers) -> Response | None:
-        """Return the response to a request without permission, or None.
+        """Return the response to a request without permission; None if it may pass.
 
-        Store the permissions of a valid key in the ASGI scope.
+        Store the permissions of a valid key in the ASGI scope. A write from a page of another
+        origin gets a 403, before the key is checked. If the keys cannot be read, the response is a
+        503.
         """
         method, path = scope["method"], scope["path"]
         origin = headers.get("origin")
@@ -93,7 +99,11 @@ class Guard:
         return _error(403, f"the key {key.name!r} has the scope {scopes}; this needs {needed}")
 
     def _wrong_host(self, headers: Headers) -> Response | None:
-        """Reject other host names: after DNS rebinding, a page still sends its own host name."""
+        """Reject other host names: after DNS rebinding, a page still sends its own host name.
+
+        It is used only while no key is needed; return None for an accepted name, or if all are
+        accepted.
+        """
         host = headers.get("host", "")
         try:
             name = urlsplit(f"//{host}").hostname
@@ -108,7 +118,11 @@ class Guard:
         )
 
     async def _current_keys(self) -> dict[str, Key]:
-        """Return the keys by hash, at most a second old unless the store does not respond."""
+        """Return the keys by hash, at most a second old unless the store does not respond.
+
+        A database that does not respond leaves the former keys valid. Raises LogError if none were
+        read yet.
+        """
         if self._keys is None or time.monotonic() - self._read_at >= self._options.keys_seconds:
             self._read_at = time.monotonic()
             try:
@@ -122,7 +136,10 @@ class Guard:
 
 
 def _headers(frame_origins: tuple[str, ...], scripts: list[str]) -> list[tuple[bytes, bytes]]:
-    """Return the security headers for browsers; `scripts` are hashes of allowed inline scripts."""
+    """Return the security headers for browsers; `scripts` are hashes of allowed inline scripts.
+
+    `frame_origins` are the origins of pages that may show this one in a frame.
+    """
     frames = " ".join(frame_origins) or "'none'"
     allowed = f" script-src 'self' {' '.join(scripts)};" if scripts else ""
     policy = (
@@ -141,6 +158,10 @@ def _error(status: int, message: str) -> Response:
 
 
 def _needed(method: str, path: str) -> str:
+    """Return the scope that a request needs: `read`, `write` or `admin`.
+
+    A check of findings and the tools for agents are posted, but only read.
+    """
     path = path.rstrip("/")
     is_query = method in ("GET", "HEAD") or path in ("/api/v2/check", "/mcp")
     if is_query and not path.startswith("/api/v2/keys"):
@@ -149,7 +170,10 @@ def _needed(method: str, path: str) -> str:
 
 
 def _sent_key(headers: Headers) -> bytes:
-    """Return the key of a request; empty without one."""
+    """Return the key of a request; empty without one.
+
+    A browser sends it as the password of basic authentication; the user name is ignored.
+    """
     scheme, _, value = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return value.encode()

@@ -1,6 +1,8 @@
 """Split a large JSON array into its items without decoding it as a whole, to limit memory.
 
 A decoded event needs up to 20 times as much memory as its JSON.
+
+`_intake` uses it for bodies above 64 KiB. A window is a part of the body that is decoded at once.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ def split_array(raw: bytes, start: bytes, largest: int) -> Iterator[tuple[int, i
     Raises:
         BodyError: the body is not JSON.
         TooLargeError: an item has too many values, or is larger than `largest`.
+
+    `raw` is the whole body, and the yielded numbers are places in it, in bytes. A window that ends
+    within an item is doubled until the item fits.
     """
     place, size, mark = len(start), _WINDOW, ""
     while mark != "]":
@@ -55,6 +60,11 @@ def split_array(raw: bytes, start: bytes, largest: int) -> Iterator[tuple[int, i
 
 
 def _check_end(start: bytes, rest: bytes) -> None:
+    """Check what follows the array: nothing, or the end of the object that contains it.
+
+    `start` is the JSON before the first item. Raises BodyError for invalid JSON, and for a second
+    key `events`, whose array would replace the first one.
+    """
     check_values(rest)
     around = load(start + rest)
     if around not in ([], {"events": []}) and around.get("events") != []:
@@ -78,6 +88,8 @@ def check_size(raw: bytes, largest: int) -> None:
 
     Every character counts as many bytes as the widest one takes in Python. Masking and storing an
     event needs up to five copies of its text.
+
+    Raises before the event is decoded. `largest` is the setting HEADWATER_LARGEST_EVENT.
     """
     size = len(raw)
     if size * 4 <= largest:
@@ -91,7 +103,10 @@ def check_size(raw: bytes, largest: int) -> None:
 
 
 def _window(raw: bytes, place: int, size: int) -> str:
-    """Decode a part of a body, without a character that is cut off at its end."""
+    """Decode a part of a body, without a character that is cut off at its end.
+
+    Raises BodyError if the part is no UTF-8. Only a character at the end may be cut off.
+    """
     part = raw[place : place + size]
     try:
         return part.decode()
@@ -106,6 +121,9 @@ def _item(text: str, at: int, *, is_first: bool) -> tuple[int, int, int, str] | 
 
     The mark is a comma or a closing bracket. The item of an empty array is empty. Return None if
     the text ends too early.
+
+    `at` is a place in the text of the window, in characters, and so are the returned places. The
+    caller reads more and tries again. Raises BodyError for deep nesting.
     """
     begin = end = _skip(text, at)
     if not is_first or text[begin : begin + 1] != "]":

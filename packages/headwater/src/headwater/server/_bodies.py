@@ -3,6 +3,9 @@
 Three limits apply to every endpoint: the size of a body, the time until it has arrived, and the
 total memory of all bodies. The first 64 KiB of a body do not count as memory, so that ordinary
 events are accepted even if large bodies use all of it. Only the number of connections limits these.
+
+uvicorn passes on a body in chunks. `Bodies` collects them before the application sees the request,
+so that a slow client occupies neither a query slot nor a thread.
 """
 
 from __future__ import annotations
@@ -34,7 +37,10 @@ _LAST_SECONDS = 1.0
 
 
 class BodyReader:
-    """A reader of bodies that enforces limits and tracks the memory of open bodies."""
+    """A reader of bodies that enforces limits and tracks the memory of open bodies.
+
+    One object serves all requests of a server. `parsing` lets one large body be decoded at a time.
+    """
 
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
@@ -81,7 +87,10 @@ class BodyReader:
             self._clocks.discard(clock)
 
     def release(self, body: Body) -> None:
-        """Drop a body and free its memory, if possible to the operating system."""
+        """Drop a body and free its memory, if possible to the operating system.
+
+        It may be called twice for one body: after an error, and when the request ends.
+        """
         body.clear()
         self._free += body.reserved
         if body.reserved > PORTION:
@@ -96,6 +105,11 @@ class BodyReader:
             clock.reschedule(end)
 
     def _reserve(self, body: Body, size: int) -> None:
+        """Count the memory of a body that has grown to `size` bytes.
+
+        Raises:
+            BusyError: the bodies of all requests need too much memory.
+        """
         more = max(size - SMALL, 0) - body.reserved
         if more > self._free:
             raise BusyError("other requests use all the memory for bodies: retry later")
@@ -104,7 +118,11 @@ class BodyReader:
 
 
 class Body:
-    """The part of a body received so far; its size is limited, also decompressed."""
+    """The part of a body received so far; its size is limited, also decompressed.
+
+    `largest` is the limit in bytes of the compressed and of the decompressed body. Raises
+    TooLargeError if the announced length is larger, before anything is read.
+    """
 
     def __init__(self, headers: Headers, largest: int) -> None:
         self.reserved = 0
@@ -119,7 +137,11 @@ class Body:
             raise self._too_large(announced)
 
     def parts_of(self, chunk: bytes) -> Iterator[int]:
-        """Add the contents of a chunk, and yield the total size after each part."""
+        """Add the contents of a chunk, and yield the total size after each part.
+
+        A small chunk may decompress to a large one, so the caller reserves memory before each part
+        is added.
+        """
         self._received += len(chunk)
         if self._received > self._largest:
             raise self._too_large(f"more than {self._largest}")
@@ -145,7 +167,10 @@ class Body:
 
 
 class Bodies:
-    """Middleware that passes only complete bodies to the application."""
+    """Middleware that passes only complete bodies to the application.
+
+    See `_reject` for what a client receives whose body is rejected.
+    """
 
     def __init__(self, app: ASGIApp, reader: BodyReader) -> None:
         self._app = app
@@ -177,12 +202,17 @@ def _has_body(headers: Headers) -> bool:
 
 
 def _is_open(message: Message) -> bool:
+    """Return True if more of the body follows. Raise ConnectionError if the client left."""
     if message["type"] == "http.disconnect":
         raise ConnectionError
     return bool(message.get("more_body", False))
 
 
 def _replay(whole: bytes, receive: Receive) -> Receive:
+    """Return a function that passes a complete body to the application as one message.
+
+    Later calls wait for the client, which the application uses to notice that it disconnected.
+    """
     parts = [whole]
 
     async def replayed() -> Message:
@@ -201,6 +231,9 @@ async def _reject(
     The body is read for up to a second, because closing a connection with unread data resets it,
     and the client may lose the response. The response stays open meanwhile, because uvicorn passes
     on no more of a body once the response is complete.
+
+    `is_open` is True if the client may still send. The last, empty part then completes the
+    response.
     """
     response = failure(error)
     response.headers["Connection"] = "close"

@@ -2,6 +2,9 @@
 
 uvicorn limits only the time between two requests. This module also limits the time for a request to
 arrive and for a response to be read.
+
+`Server` in `_serve` makes one `BoundedProtocol` per connection. uvicorn and its parser call the
+methods named `on_...` and those of asyncio's protocols; `check` is called by `Server.on_tick`.
 """
 
 from __future__ import annotations
@@ -27,7 +30,10 @@ _ANSWER = (
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol; `check`, called about every second, ends stalled connections."""
+    """uvicorn's protocol; `check`, called about every second, ends stalled connections.
+
+    `cycle` is uvicorn's current request of the connection; None before the first one.
+    """
 
     def __init__(self, options: ServerOptions, **given: Any) -> None:
         super().__init__(**given)
@@ -51,7 +57,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._end(b"503 Service Unavailable", b"too many connections are open: try again later")
 
     def data_received(self, data: bytes) -> None:
-        """Parse received data, unless the head and the framing exceed their limit."""
+        """Parse received data, unless the head and the framing exceed their limit.
+
+        asyncio calls it with the next bytes from the client.
+        """
         if self._arrival_ends is None and self._is_idle:
             self._expect(self._head_seconds)
         self._overhead += len(data)
@@ -87,7 +96,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect(self._head_seconds)
 
     def check(self) -> None:
-        """End the connection if a request does not arrive or a response is not read in time."""
+        """End the connection if a request does not arrive or a response is not read in time.
+
+        A client reads too slowly if it has read less than 64 KiB of a waiting response within the
+        time limit of a body.
+        """
         now = time.monotonic()
         if self._arrival_ends is not None and now > self._arrival_ends:
             self._end(b"408 Request Timeout", b"the request did not arrive in time")
@@ -113,7 +126,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._arrival_ends = time.monotonic() + seconds
 
     def _end(self, status: bytes, reason: bytes) -> None:
-        """Close the connection, with a response unless one is being sent."""
+        """Close the connection, with a response unless one is being sent.
+
+        `status` and `reason` are the status line's end and the body, in plain text.
+        """
         self._arrival_ends = None
         if self._is_idle and not self.transport.is_closing():
             self.transport.write(_ANSWER % (status, len(reason), reason))

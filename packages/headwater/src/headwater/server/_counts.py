@@ -39,7 +39,10 @@ class RequestCounts:
         total[0] += seconds
 
     def histograms(self) -> list[tuple[tuple[str, str, str], list[tuple[str, float]], float]]:
-        """Return labels, cumulative counts by upper bound, and the sum of seconds."""
+        """Return labels, cumulative counts by upper bound, and the sum of seconds.
+
+        Counts are cumulative, as Prometheus expects: each includes those of the smaller bounds.
+        """
         bounds = [*map(str, _BOUNDS), "+Inf"]
         return [
             (labels, list(zip(bounds, accumulate(numbers), strict=True)), total[0])
@@ -61,7 +64,10 @@ class NodeStates:
         self._lock = threading.Lock()
 
     def counts(self, live: Live) -> Counter[tuple[str, HealthState]] | None:
-        """Return the counts; earlier counts or None if the server is too busy to count."""
+        """Return the counts; earlier counts or None if the server is too busy to count.
+
+        One thread counts at a time. Others get the last counts at once instead of waiting.
+        """
         if self._clock() >= self._due and self._lock.acquire(blocking=False):
             started = self._clock()
             try:

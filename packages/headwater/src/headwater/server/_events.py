@@ -23,6 +23,10 @@ def events_json(
     """Return the JSON of a page of events by event time, in portions, with their total number.
 
     The number and the order of the events are read first. Raises LogError.
+
+    `span` limits the event times, None for no limit on that side. `ascending` is False for the
+    newest first. The endpoint streams the portions, so an error after the first one cuts the
+    response off.
     """
     table = schema.events
     order = (table.c.event_time, table.c.seq)
@@ -46,6 +50,7 @@ def loaded(text: str) -> Json | None:
 
 
 def _portions(log: EventLog, total: int, sizes: list[tuple[int, int]]) -> Iterator[bytes]:
+    """Yield the JSON of the page in portions. `sizes` are the `seq` and the size of each event."""
     yield b'{"totalCount":%d,"events":[' % total
     comma = b""
     for _, text in bodies(log, sizes):

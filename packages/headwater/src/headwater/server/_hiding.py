@@ -40,7 +40,11 @@ class Hiding:
 
 
 class _Sender:
-    """Collects a JSON response and rewrites it; rewrites each event of a stream."""
+    """Collects a JSON response and rewrites it; rewrites each event of a stream.
+
+    `scope` and `send` are those of the request, and `account` limits the memory of the response. A
+    JSON response is held until it is complete, since its length changes. Other kinds pass through.
+    """
 
     def __init__(self, scope: Scope, send: Send, account: Account) -> None:
         self._scope, self._send, self._account = scope, send, account
@@ -65,6 +69,10 @@ class _Sender:
             await self._send(message)
 
     async def _send_json(self, message: Message) -> None:
+        """Add a part of the response; with the last one, send the filtered response.
+
+        If it needed too much memory, an error is sent instead of the response.
+        """
         self._add(message.get("body", b""))
         if message.get("more_body"):
             return
@@ -81,7 +89,10 @@ class _Sender:
         await self._send({"type": "http.response.body", "body": body})
 
     def _add(self, part: bytes) -> None:
-        """Add a part of the response, unless it would need too much memory."""
+        """Add a part of the response, unless it would need too much memory.
+
+        The error is sent when the response is complete; until then, parts are dropped.
+        """
         try:
             self._account.charge(_COPIES * len(part) if self._error is None else 0)
             self._body += part
@@ -97,7 +108,10 @@ async def _no_messages() -> Message:
 
 
 def _event_without_sql(chunk: bytes) -> bytes:
-    """Return one framed event of a stream; comments stay unchanged."""
+    """Return one framed event of a stream; comments stay unchanged.
+
+    `chunk` is one message of `server._stream`: lines `id: ` and `data: `, or a comment.
+    """
     lines = chunk.decode().split("\n")
     data = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
     if not data:

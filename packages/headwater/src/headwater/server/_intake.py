@@ -1,4 +1,7 @@
-"""POST /api/v1/lineage and /api/v1/lineage/batch: events as JSON, optionally compressed."""
+"""POST /api/v1/lineage and /api/v1/lineage/batch: events as JSON, optionally compressed.
+
+An item is one event of an array. `Items` collects the valid ones and the reasons of rejections.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +138,10 @@ def _error(item: Rejected) -> IntakeError:
 
 
 def _failed_events(items: Items, count: int) -> list[FailedEvent]:
-    """List the first rejected items and the first unread one."""
+    """List the first rejected items and the first unread one.
+
+    `count` is the number of items that the client sent. A retriable item was not read.
+    """
     failed: list[FailedEvent] = [
         {"index": item.index, "reason": item.reason, "retriable": False} for item in items.listed
     ]
@@ -146,7 +152,10 @@ def _failed_events(items: Items, count: int) -> list[FailedEvent]:
 
 
 def _lineage_items(raw: bytes, redactor: Redactor, most: int) -> tuple[Items, int | None]:
-    """Read an event or an array; the count of a single event is None."""
+    """Read an event or an array; the count of a single event is None.
+
+    `most` is the number of events after which the rest of an array stays unread.
+    """
     plain, body = load_plain(raw)
     if isinstance(body, list):
         return read_items(body, redactor, most), len(body)
@@ -154,6 +163,7 @@ def _lineage_items(raw: bytes, redactor: Redactor, most: int) -> tuple[Items, in
 
 
 def _batch_items(raw: bytes, redactor: Redactor, most: int) -> tuple[Items, int | None]:
+    """Read an array, or the array in `events` of an object. Raises EventError for anything else."""
     body = load(raw)
     events = body.get("events") if isinstance(body, dict) else body
     if not isinstance(events, list):
@@ -169,6 +179,10 @@ async def _ingest(
     """Read and store the posted events; count rejected ones for `/metrics`.
 
     Large bodies are read one at a time in a thread.
+
+    `read` decodes a body at once; `array` matches the start of a body that may be decoded in
+    portions. Return the items, the number of items that the client sent (None for one event), and
+    the counts of stored and duplicate events. Raises EventError if the body as a whole is rejected.
     """
     state = server_state(request)
     reader, redactor = state.bodies, state.live.log.redactor
@@ -193,7 +207,10 @@ async def _ingest(
 
 
 class _Portions:
-    """A large array of events that is decoded in portions, to limit memory."""
+    """A large array of events that is decoded in portions, to limit memory.
+
+    `find` must be called first, then `read` until it returns no entry. Both run in a thread.
+    """
 
     _SIZE = 1_048_576
 
@@ -215,7 +232,11 @@ class _Portions:
             self.count += 1
 
     def read(self) -> list[Entry]:
-        """Return the entries of the next portion; none at the end."""
+        """Return the entries of the next portion; none at the end.
+
+        A portion takes about 1 MiB of JSON, and at least one event. `items` counts what was
+        rejected so far, and `unread` what follows.
+        """
         size = 0
         while self._next < len(self._events) and self.items.rejected < MOST_REJECTED:
             begin, end = self._events[self._next]
@@ -232,6 +253,11 @@ class _Portions:
 async def _ingest_portions(
     request: Request, portions: _Portions
 ) -> tuple[Items, int | None, Receipt]:
+    """Store a large array portion by portion, and return the same as `_ingest`.
+
+    An event is stored before later ones are read; sending the array again is safe, because stored
+    events count as duplicates.
+    """
     state = server_state(request)
     stored = duplicates = 0
     await run_sync(portions.find, limiter=portions.limiter)

@@ -97,6 +97,10 @@ class _Collector:
 
 
 def _of_memory(state: ServerState) -> Iterator[Metric]:
+    """Yield the metrics that need no database.
+
+    Alert rules and dashboards of users refer to their names.
+    """
     from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
     live, counts = state.live, state.request_counts

@@ -29,7 +29,10 @@ class ServerOptions(Settings):
 
     @classmethod
     def of(cls, settings: Settings) -> ServerOptions:
-        """Return the options of the settings; loopback servers only accept their own host names."""
+        """Return the options of the settings; loopback servers only accept their own host names.
+
+        A server is exposed if it listens on any address besides those of the loopback interface.
+        """
         is_exposed = not _is_loopback(settings.host)
         names = {"localhost", "127.0.0.1", "::1", settings.host.lower()}
         hosts = frozenset() if is_exposed else frozenset(names)

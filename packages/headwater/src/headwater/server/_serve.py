@@ -58,7 +58,11 @@ class Worker(Protocol):
 
 
 def run_server(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT; then finish running requests."""
+    """Serve until SIGTERM or SIGINT; then finish running requests.
+
+    Plugins add workers, such as deliveries. Raises ConfigError if the port is in use, and
+    ExposureError if other machines could reach a server without keys.
+    """
     return_large_blocks()
     options = ServerOptions.of(settings)
     prepared = [prepare(settings) for prepare in load_all("workers")]
@@ -92,7 +96,10 @@ def run_server(settings: Settings) -> None:
 def _running(
     live: Live, workers: Sequence[Worker], follow: Callable[[threading.Event], None]
 ) -> Iterator[None]:
-    """Run the writer, the workers and the follower; then stop them and close the log."""
+    """Run the writer, the workers and the follower; then stop them and close the log.
+
+    `follow` runs in its own thread until the event that it receives is set.
+    """
     live.start()
     for worker in workers:
         worker.start()
@@ -112,6 +119,8 @@ def _running(
 
 
 def _stop_on_signals(server: Server) -> None:
+    """Stop the server on SIGTERM and SIGINT, also before it runs; running requests end first."""
+
     def stop(*_: object) -> None:
         server.should_exit = True
 
@@ -121,6 +130,7 @@ def _stop_on_signals(server: Server) -> None:
 
 
 def _announce(settings: Settings, event_log: EventLog, listener: socket.socket) -> None:
+    """Print the address and log the start. The port may be chosen by the operating system."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     log_to_stderr(event_log.redactor)
@@ -132,7 +142,10 @@ def _announce(settings: Settings, event_log: EventLog, listener: socket.socket) 
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that limits the number of clients, and slow and silent ones."""
+    """A uvicorn server that limits the number of clients, and slow and silent ones.
+
+    `check` of each connection ends slow clients, see `_connections`.
+    """
 
     def __init__(self, app: FastAPI) -> None:
         protocol: Any = partial(BoundedProtocol, app.state.options)
@@ -164,7 +177,10 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End streams and bodies, wait for running requests, then close all connections."""
+        """End streams and bodies, wait for running requests, then close all connections.
+
+        uvicorn calls it once. Connections that are open after `_STOP_SECONDS` are cut.
+        """
         end_streams(self._app)
         self._app.state.bodies.close()
         cutting = asyncio.create_task(self._cut_connections())
@@ -192,6 +208,11 @@ def check_exposure(options: ServerOptions, host: str, *, has_keys: bool) -> None
 
 
 def _listen(settings: Settings) -> socket.socket:
+    """Return a socket that listens already, so that errors are reported before the log is read.
+
+    Raises:
+        ConfigError: the port is in use, or the address is not one of this machine.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -213,7 +234,11 @@ def _follow(
     snapshotter: Snapshotter,
     stopping: threading.Event,
 ) -> None:
-    """Tail the spool, follow other writers and start snapshots, until stopped."""
+    """Tail the spool, follow other writers and start snapshots, until stopped.
+
+    It runs in a thread of its own. An error is logged once until a round succeeds again. After the
+    stop, the spool is read once more.
+    """
     followed = time.monotonic()
     is_warned = False
     while True:

@@ -70,6 +70,11 @@ def end_streams(app: FastAPI) -> None:
 
 
 async def _events(live: Live, after: int, state: ServerState) -> AsyncIterator[str]:
+    """Yield the framed events after a `seq`, and a comment while there are none.
+
+    New events wake it up. It ends when the server stops or the log cannot be read; clients then
+    connect again with the last id. Damaged rows are left out.
+    """
     loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
@@ -111,7 +116,10 @@ def _counted(state: ServerState) -> Iterator[None]:
 
 
 def _next_number(number: int, page: list[tuple[int, str]]) -> int:
-    """Return the number of events to read next, so that they take about `_PAGE_BYTES`."""
+    """Return the number of events to read next, so that they take about `_PAGE_BYTES`.
+
+    `number` is the number of events that were read last, and `page` has these events.
+    """
     size = sum(len(body) for _, body in page)
     return max(number // 2, 1) if size > _PAGE_BYTES else min(number * 2, _MOST_EVENTS)
 

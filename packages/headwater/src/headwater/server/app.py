@@ -40,7 +40,12 @@ _ROUTERS = [*(module.router for module in _OWN), *load_all("routers")]
 def make_app(
     live: Live, options: ServerOptions | None = None, tail: SpoolTail | None = None
 ) -> FastAPI:
-    """Return the ASGI application over a live log; `tail` reads its spool folder, if any."""
+    """Return the ASGI application over a live log; `tail` reads its spool folder, if any.
+
+    Middleware is called in the reverse order of `add_middleware`: times are measured first, then
+    access is checked, the body read, and the response compressed and filtered. The sample has its
+    own state.
+    """
     options = options or ServerOptions()
     admission = Admission(options.running_queries, options.waiting_queries, options.answer_memory)
     state_with = partial(
@@ -98,6 +103,9 @@ def _described(item: Mapping[str, Any]) -> str:
 
 
 def _on_http(request: Request, error: Exception) -> Response:
+    """Return an error in Marquez's format; a plugin may answer an unknown path, such as one of the
+    page.
+    """
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
         for respond in _UNKNOWN_PATHS:

@@ -76,7 +76,8 @@ def repair(
 
     Example: headwater repair --database lineage.db
     """
-    from headwater.log import EventLog, damaged_rows, move_aside
+    from headwater.log import EventLog
+    from headwater.server._repair import damaged_rows, move_aside
 
     with closing(EventLog.of(settings_of(database=database), must_exist=True)) as log:
         rows = list(damaged_rows(log))

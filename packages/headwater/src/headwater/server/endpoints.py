@@ -1,4 +1,8 @@
-"""Endpoints of headwater itself: queries, single runs, stored events and health."""
+"""Endpoints of headwater itself: queries, single runs, stored events and health.
+
+The class of a router decides what its routes share: `Queried` waits for a query slot, `Tagged` adds
+an ETag, and `Remembered` answers 304 without running the query.
+"""
 
 from __future__ import annotations
 
@@ -143,6 +147,8 @@ def list_warnings(live: LiveState, limit: Limit = 100, cursor: Cursor = None) ->
 
 
 def _endpoint(query: ApiQuery) -> Callable[..., Response]:
+    """Return the endpoint of a registered query. FastAPI reads its signature and docstring."""
+
     def endpoint(live: LiveState, request: Request, **values: Any) -> Response:
         may_read_sql = access_of(request.scope).may_read_sql
         return answer(ask(live, query, values, may_read_sql=may_read_sql))
@@ -233,7 +239,10 @@ def _is_of(key: RunKey, text: str) -> bool:
 
 
 def _info(body: Json) -> EventInfo | None:
-    """Return an event without facets, with its first warnings; None if it has none."""
+    """Return an event without facets, with its first warnings; None if it has none.
+
+    `body` is an event as it was stored; at most 20 warnings are listed.
+    """
     warnings: list[EventWarning] = [
         {"path": warning.path, "received": warning.received, "expected": warning.expected}
         for warning in islice(event_warnings(body), _MOST_WARNINGS)

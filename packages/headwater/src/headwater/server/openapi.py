@@ -71,7 +71,11 @@ def get_document(request: Request) -> Response:
 
 
 def document(app: FastAPI) -> Json:
-    """Return the OpenAPI 3.1 document of an application."""
+    """Return the OpenAPI 3.1 document of an application.
+
+    FastAPI's document describes its own validation errors and a converter in the paths. Both are
+    replaced by what clients see.
+    """
     description = "`/api/v1` is Marquez's API and receives events; `/api/v2` extends it."
     routes = [route for route in app.routes if isinstance(route, APIRoute)]
     whole = get_openapi(
@@ -100,7 +104,10 @@ def document(app: FastAPI) -> Json:
 
 
 def _complete(operation: Json, route: APIRoute) -> None:
-    """Add descriptions of parameters, ETags and every error of a route."""
+    """Add descriptions of parameters, ETags and every error of a route.
+
+    `operation` is the description of a route, which is changed in place.
+    """
     responses, parameters = operation["responses"], operation.setdefault("parameters", [])
     for parameter in parameters:
         parameter.setdefault("description", _PARAMETERS.get(parameter["name"], ""))
@@ -118,6 +125,7 @@ def _complete(operation: Json, route: APIRoute) -> None:
 
 
 def _errors(operation: Json, route: APIRoute) -> set[int]:
+    """Return the status codes with which a route may answer besides success."""
     names = {parameter["name"] for parameter in operation["parameters"]}
     codes = set(_ALWAYS)
     if "requestBody" in operation:

@@ -33,7 +33,11 @@ _LOST_AFTER = 2 * 3600.0
 
 
 class Sample:
-    """The application below /sample, created at the first request."""
+    """The application below /sample, created at the first request.
+
+    `make` returns the application over a log. The sample is created late, since most servers never
+    need it; a lock prevents that two requests create it.
+    """
 
     def __init__(self, make: Callable[[Live], ASGIApp]) -> None:
         self._make = make

@@ -77,7 +77,10 @@ class TableChange(NamedTuple):
 
 
 def table_change(text: str) -> TableChange | None:
-    """Return the change that a text of one statement makes; None for any other text."""
+    """Return the change that a text of one statement makes; None for any other text.
+
+    Texts with `$$`, which quotes code of any language, are left out.
+    """
     if "$$" in text or not _CHANGES.search(text):
         return None
     found = _matched(_NOISE.sub(" ", text).strip().removesuffix(";"))
@@ -106,7 +109,12 @@ def _parts(name: str) -> tuple[str, ...]:
 def changes_in(
     text: str, targets: Mapping[str, str], sources: Iterable[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the facets of the changes that a text makes of tables, with their namespaces."""
+    """Return the facets of the changes that a text makes of tables, with their namespaces.
+
+    `targets` has the namespace of each output by its name, and `sources` are the names of the
+    inputs. The facets are those of events: `lifecycleStateChange`, with FROM_SQL to mark them.
+    Nothing is returned for a text that is rolled back or has more than 50 outputs.
+    """
     is_undone = _ROLLBACK.search(text)
     if len(targets) > _MOST or "$$" in text or is_undone or not _CHANGES.search(text):
         return {}
@@ -130,7 +138,10 @@ def _matched(statement: str) -> re.Match[str] | None:
 
 
 def _former_name(full_name: str, statement: str) -> str:
-    """Return the former name of a table in a statement that renames it, with all parts."""
+    """Return the former name of a table in a statement that renames it, with all parts.
+
+    The text may name it without its schema, so the missing parts are those of the new name.
+    """
     found, parts = _matched(statement), full_name.split(".")
     former = _parts(found["altered"]) if found else ()
     if parts[-1].isupper():
@@ -143,6 +154,8 @@ def _change_of(full_name: str, statements: list[str], former: dict[str, str]) ->
 
     Return "" unless all statements that name the table are known changes, or empty it before it is
     filled from other tables. A statement that only fills another table does not change it.
+
+    `former` has the full names of the inputs by their last parts.
     """
     name = _last(full_name)
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.IGNORECASE)
@@ -173,6 +186,8 @@ def _change_in(name: str, statement: str) -> str:
 
     AWAY: the statement gives the table another name. REFILL: it replaces the table by rows of other
     tables.
+
+    `name` is the last part of the table's name, in lower case. The kinds are those of _KINDS.
     """
     found = _matched(statement)
     if found is None:

@@ -17,6 +17,8 @@ class TableNames:
     """The names of the datasets that a run uses on one platform.
 
     Tables that the run did not report are named like `first`, one of its datasets.
+
+    `first` and `others` are names of datasets in one namespace, such as `shop.public.orders`.
     """
 
     def __init__(self, first: str, others: Iterable[str]) -> None:
@@ -38,7 +40,10 @@ class TableNames:
         return parts_of(self._first)[:2]
 
     def name(self, table: tuple[str, str, str]) -> str:
-        """Return the name of the dataset of a table."""
+        """Return the name of the dataset of a table.
+
+        `table` is a name as spelled in a text: database, schema and table, empty where it has none.
+        """
         wanted = [part.lower() for part in table if part]
         for parts, name in self._known.items():
             own = [part for part in parts if part]

@@ -28,7 +28,10 @@ class NotTables(NamedTuple):
     """True if the text contains the query of an ephemeral model of dbt."""
 
     def without(self, facet: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a columnLineage facet without the sources that are no tables."""
+        """Return a columnLineage facet without the sources that are no tables.
+
+        The facet is that of an output; it is not changed.
+        """
         fields = facet.get("fields")
         shown = {
             name: {**field, "inputFields": self._kept(field.get("inputFields"))}
@@ -50,6 +53,9 @@ def not_tables(
     """Return the names of inputs, and of unlisted sources of columns, that are no tables.
 
     The text is parsed only if it may contain such names.
+
+    `inputs` are names that the run lists, and `unlisted` names in its column lineage that it does
+    not list. `dialect` is the reader's name of the dialect of the text.
     """
     is_called = (re.search(rf"\b{re.escape(last(name))}\s*\(", text, re.I) for name in inputs)
     if not (unlisted or _MAY_BE_LOCAL.search(text) or any(is_called)):

@@ -17,7 +17,11 @@ _GLOBAL_VIEWS = "global_temp"
 
 
 def omitted_tables(text: str, reported: Iterable[_Name]) -> list[_Name]:
-    """Return the tables of scalar subqueries, named like the reported tables of a Spark text."""
+    """Return the tables of scalar subqueries, named like the reported tables of a Spark text.
+
+    `reported` has the namespace and the name of each table that the run lists, and so do the
+    results. Without a reported table of the same schema, a table is left out.
+    """
     inside, others = scalar_tables(text, "spark")
     if not inside:
         return []
@@ -51,6 +55,7 @@ def _above(table: TableParts, name: _Name) -> tuple[str, str, str, int, TablePar
 
 
 def _fits(table: TableParts, skipped: int, above: TableParts) -> bool:
+    """Return True if a table is in the same catalog, or the same schema, as a reported table."""
     own = table[: len(above)] if skipped else table[:-1]
     is_session_view = table[-2].lower() == _GLOBAL_VIEWS
     same = [part.lower() for part in own] == [part.lower() for part in above]

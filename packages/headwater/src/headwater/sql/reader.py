@@ -125,7 +125,10 @@ class LocalNames(NamedTuple):
     """Those of subqueries, functions and lists of values in FROM."""
 
     def has(self, name: str) -> bool:
-        """Return True if a dataset's name is one of these and not a table of the text."""
+        """Return True if a dataset's name is one of these and not a table of the text.
+
+        `name` is that of a dataset, with any number of parts.
+        """
         parts = tuple(name.lower().split("."))
         if parts[-1] in self.names:
             return True

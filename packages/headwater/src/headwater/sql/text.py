@@ -91,12 +91,20 @@ class SqlText(NamedTuple):
         *,
         is_only_target: bool = False,
     ) -> SqlText:
-        """Return a text with the names of a namespace, that of `first`."""
+        """Return a text with the names of a namespace, that of `first`.
+
+        `first` and `names` are namespaces with names of datasets; those of other namespaces do not
+        count. `is_only_target` is True if the run wrote no other dataset.
+        """
         others = frozenset(name for namespace, name in names if namespace == first[0])
         return cls(text, dialect, *first, others, is_only_target)
 
     def read(self, known: KnownColumns = ()) -> Script | str:
-        """Return what the text reads and writes, or why it cannot be read."""
+        """Return what the text reads and writes, or why it cannot be read.
+
+        `known` has the columns of tables, so that `*` can be expanded. The result is cached by the
+        plugin.
+        """
         arguments = self.arguments(known)
         if isinstance(arguments, str):
             return arguments
@@ -105,7 +113,10 @@ class SqlText(NamedTuple):
         return found.reason if isinstance(found, Unread) else found
 
     def arguments(self, known: KnownColumns = ()) -> Arguments | str:
-        """Return the arguments for reading the text, or why it cannot be read."""
+        """Return the arguments for reading the text, or why it cannot be read.
+
+        The reason is a phrase that follows the name of a run.
+        """
         dialect = dialect_of(self.dialect, self.namespace)
         if dialect is None:
             return f"its dialect is unknown: {self.dialect or self.namespace}"

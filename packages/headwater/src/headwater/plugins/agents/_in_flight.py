@@ -18,14 +18,21 @@ MOST_IN_FLIGHT = 16
 
 
 class _InFlight:
-    """The ids of the requests without an answer."""
+    """The ids of the requests without an answer.
+
+    Items are what the SDK puts into its streams: a `SessionMessage`, or an error of reading. A
+    request has a method and an id, a notification a method only, and an answer an id only.
+    """
 
     def __init__(self, most: int) -> None:
         self._slots = anyio.Semaphore(most)
         self._ids: Counter[object] = Counter()
 
     async def begin(self, item: object) -> None:
-        """Wait for a slot if the item is a request; free one if it cancels a request."""
+        """Wait for a slot if the item is a request; free one if it cancels a request.
+
+        The reading side calls it for each item before the server gets it.
+        """
         message = getattr(item, "message", None)
         method, request_id = getattr(message, "method", None), getattr(message, "id", None)
         if method is not None and request_id is not None:
@@ -36,12 +43,16 @@ class _InFlight:
             self._free(params.get("requestId"))  # it may get no answer
 
     def end(self, item: object) -> None:
-        """Free the slot of an answered request."""
+        """Free the slot of an answered request.
+
+        The writing side calls it after an item was sent to the client.
+        """
         message = getattr(item, "message", None)
         if getattr(message, "method", None) is None:
             self._free(getattr(message, "id", None))
 
     def _free(self, request_id: object) -> None:
+        """Free the slot of a request. An id without an open request is ignored."""
         if self._ids[request_id] > 0:
             self._ids[request_id] -= 1
             self._slots.release()
@@ -56,6 +67,8 @@ async def limited(
     """Yield streams like a reader and a writer of the SDK, with at most `most` open requests.
 
     Both are closed at the end, as by the SDK, which waits for that.
+
+    `serve_stdio` calls it with the streams of the SDK, and passes the yielded ones to the server.
     """
     in_flight, reading = _InFlight(most), anyio.CancelScope()
     to_server, requests = anyio.create_memory_object_stream[Any](0)

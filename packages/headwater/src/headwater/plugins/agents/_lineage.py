@@ -114,7 +114,8 @@ class Downstream(_Followed):
 def _drop(found: Json) -> tuple[str | None, list[str], list[str]]:
     """Return the verdict on dropping a column, its reasons, and those about missing reports.
 
-    For a whole node, the reasons say why other jobs may read it.
+    `found` is the answer of the query `impact`. The verdict is safe, unsafe or unknown, and None
+    for a whole node. For a whole node, the reasons say why other jobs may read it.
     """
     drop = found.get("drop")
     if drop is None:
@@ -259,6 +260,7 @@ class Why(Tool):
 
 
 def _evidence(job: Json) -> Json:
+    """Return the evidence of an edge through a job, an item of the query `why`, in short."""
     short: Json = {
         "job": f"job:{job['job']['namespace']}:{job['job']['name']}" if job["job"] else None,
         "grade": job["grade"],
@@ -281,6 +283,9 @@ def walk(top: Json, *, control: bool = True) -> Iterator[tuple[int, Json, Json]]
     """Yield the nodes below the top of a tree, nearest first, with distance and parent.
 
     Without `control`, control dependencies are not followed.
+
+    `top` is an item of the answer of the query `tree` or `columns`: a dict with `children`. The
+    distance counts edges. A node with several paths is yielded once per path.
     """
     level = [top]
     steps = 0
@@ -301,6 +306,8 @@ def flat(top: Json) -> list[Json]:
     """Return each node of a tree once, nearest first; of a job, its state unless it completed.
 
     Nodes that no path of data edges leads to have `isControlOnly`.
+
+    `top` is one direction of the answer of the query `tree`. `evidence` is left out if reported.
     """
     items: dict[str, Json] = {}
     by_data = {leaf["id"] for _, leaf, _ in walk(top, control=False)}
@@ -320,12 +327,19 @@ def flat(top: Json) -> list[Json]:
 
 
 def _is_cut(top: Json) -> bool:
-    """Return True if the depth left nodes out of a tree."""
+    """Return True if the depth left nodes out of a tree.
+
+    `top` is one direction of the answer of the query `tree` or `columns`.
+    """
     return top["hasMore"] or any(leaf["hasMore"] for _, leaf, _ in walk(top))
 
 
 def _without_neighbors(context: Context, top: Json, way: Way, health: Json) -> tuple[Status, str]:
-    """Return why a node has no neighbors in a direction, and a note that explains it."""
+    """Return why a node has no neighbors in a direction, and a note that explains it.
+
+    `top` is the node in the answer of `tree` and `health` the answer of `Context.health`. It is
+    "none" only if lineage was reported around the node; else "not_reported".
+    """
     other: Way = "down" if way == "up" else "up"
     where = {"node": top["id"], "depth": 1, "direction": other}
     has_other = bool(context.query("tree", where)[other]["children"])
@@ -344,7 +358,10 @@ def _without_neighbors(context: Context, top: Json, way: Way, health: Json) -> t
 
 
 def _jobs(health: Json, names: set[str]) -> Iterator[str]:
-    """Yield the ids of incomplete jobs with some names; column lineage has no job namespaces."""
+    """Yield the ids of incomplete jobs with some names; column lineage has no job namespaces.
+
+    `health` is the answer of `Context.health`. `names` are names of jobs; "" is ignored.
+    """
     results = health["completeness"]["measures"].values()
     for subject in {item["subject"] for result in results for item in result["findings"]}:
         if any(name and subject.endswith(f":{name}") for name in names):
@@ -352,7 +369,10 @@ def _jobs(health: Json, names: set[str]) -> Iterator[str]:
 
 
 def _column(steps: int, leaf: Json, above: Json) -> Json:
-    """Return a column of a tree in short; `of` is the column that led to it."""
+    """Return a column of a tree in short; `of` is the column that led to it.
+
+    `leaf` and `above` are columns of the answer of `columns`. Empty values are left out.
+    """
     short = {"id": leaf["id"], "column": leaf["field"], "steps": steps}
     short |= {"of": above["field"], "how": leaf["transformation"], "job": leaf["job"]}
     short["evidence"] = leaf["evidence"] if leaf["evidence"] != "reported" else None
@@ -360,6 +380,7 @@ def _column(steps: int, leaf: Json, above: Json) -> Json:
 
 
 def _affected(item: Json) -> Json:
+    """Return an affected node or column of the query `impact` in short, without empty values."""
     short = {"id": item["id"], "steps": item["distance"], "owners": item["owners"]}
     short["state"] = item["health"]["state"]
     short["removal"] = removal_text(item["removal"]) if item["removal"] else None

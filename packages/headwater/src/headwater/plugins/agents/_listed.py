@@ -63,7 +63,10 @@ _NO_RECALL = {
 
 
 def _unknown_runs(source: Json) -> list[str]:
-    """Return what is unknown about the runs upstream of a node."""
+    """Return messages about what is unknown of the runs upstream of a node.
+
+    `source` is the answer of the query `provenance`. An empty list means that all are known.
+    """
     declared = [_job(item["job"]) for item in source["runs"] if item["run"] is None]
     gaps = [f"{job} declared what it reads and writes, but reported no run" for job in declared]
     if not source["runs"]:
@@ -74,7 +77,10 @@ def _unknown_runs(source: Json) -> list[str]:
 
 
 def _unknown_reads(context: Context, source: Json) -> list[str]:
-    """Return what is unknown about the readers of the recalled versions upstream of a node."""
+    """Return messages about what is unknown of the readers of recalled versions upstream of a node.
+
+    `source` is the answer of the query `provenance`. It asks for each version, so at most 50.
+    """
     upstream = {source["node"], *(item["id"] for item in source["datasets"])}
     upstream |= {f"dataset:{item['namespace']}:{item['name']}" for item in source["sources"]}
     recalled = context.query("taints", {"limit": 1_000})
@@ -90,6 +96,7 @@ def _unknown_reads(context: Context, source: Json) -> list[str]:
 
 
 def _recalled(item: Json) -> Json:
+    """Return a recalled version in short."""
     short = {"id": item["id"], "version": item["version"], "recalledAt": item["at"]}
     return short | {"reason": shortened(item["reason"])}
 
@@ -137,6 +144,7 @@ class Tags(Tool):
         )
 
     def _of_node(self, context: Context) -> Json:
+        """Return the tags of the node and its columns, each with its source if it is inherited."""
         found = context.query("tags", {"node": self.node, "limit": _MOST})
         tags = [_tag(item) for item in found["items"]]
         return reply(
@@ -149,7 +157,10 @@ class Tags(Tool):
 
 
 def _all_tags(context: Context) -> Json:
-    """Return the reported tags with the number of datasets and jobs that have them."""
+    """Return the reported tags with the number of datasets and jobs that have them.
+
+    Only the present is counted: raises ConfigError if the agent asks for an earlier moment.
+    """
     if context.moment is not None:
         raise ConfigError("as_of: received neither a tag nor a node, expected one of them")
     found = context.query("groups", {"by": "tag", "sort": "datasets", "limit": 1_000})
@@ -176,7 +187,10 @@ _NO_COLUMN = {
 
 
 def _column(column: Json) -> Json:
-    """Return a column with its status and, if it inherits the tag, the tagged column."""
+    """Return a column with its status and, if it inherits the tag, the tagged column.
+
+    It is an item of `columns` in the answer of the query `tagged`. `from` is the tagged column.
+    """
     short = {"column": column["field"], "status": column["status"]}
     source = column["path"][0] if len(column["path"]) > 1 else None
     short["from"] = source and _place(source)
@@ -184,7 +198,10 @@ def _column(column: Json) -> Json:
 
 
 def _tag(item: Json) -> Json:
-    """Return a tag of a dataset or column and, if it is inherited, where it comes from."""
+    """Return a tag of a dataset or column and, if it is inherited, where it comes from.
+
+    It is an item of the answer of the query `tags`.
+    """
     here, source = _place(item), _place(item["from"])
     short = {"id": f"dataset:{item['namespace']}:{item['name']}", "column": item["field"]}
     short |= {"key": item["key"], "value": item["value"]}
@@ -234,6 +251,10 @@ class Map(Tool):
 
 
 def _group(item: Json) -> Json:
+    """Return a group or node of the query `map` in short.
+
+    A node has a state instead of a count, unless it is a pipeline, which has both.
+    """
     short = {"key": item["key"], "kind": item["kind"], "about": item["about"]}
     if item["node"] is None:
         short |= {"count": item["count"], "problems": _counted(item["problems"]) or None}
@@ -247,8 +268,10 @@ def _group(item: Json) -> Json:
 
 
 def _counted(problems: Json) -> Json:
+    """Return the numbers of problems by kind, without zeros."""
     return {kind: count for kind, count in problems.items() if count}
 
 
 def _job(name: Json) -> str:
+    """Return the id of a job, given its namespace and name."""
     return f"job:{name['namespace']}:{name['name']}"

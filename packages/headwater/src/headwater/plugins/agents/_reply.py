@@ -42,10 +42,12 @@ _LONGEST_PAGE = 1_000
 
 @dataclass(frozen=True)
 class Context:
-    """The source of answers for tools, the URL of the page, and a reporter if allowed.
+    """The source of answers for a tool, and what else a call needs.
 
-    The reporter is a `Reporter`; without one, the tools cannot write. Queries and pages show the
-    lineage as of `moment`, a time or the id of a run; by default the present.
+    `source` answers queries on a server or a log. `url` is the address of the page; None if there
+    is none. `reporter` is a `Reporter`; without one, the tools cannot write. Queries and pages show
+    the lineage as of `moment`, a time or the id of a run; by default the present. `call` sets it to
+    the argument `as_of` of the tool.
     """
 
     source: Source
@@ -54,7 +56,13 @@ class Context:
     moment: str | None = None
 
     def query(self, name: str, params: Params) -> Json:
-        """Return the answer to a query; parameters that are None are not sent."""
+        """Return the answer to a query; parameters that are None are not sent.
+
+        Raises:
+          NotFoundError: no node has that name, or several have.
+          MissingQueryError: no plugin adds the query.
+          ConfigError: a parameter is invalid.
+        """
         where = {**params, "as_of": self.moment}
         sent = {key: value for key, value in where.items() if value is not None}
         answer: Json = self.source(name, sent)
@@ -71,7 +79,10 @@ class Context:
             return {"at": None, "completeness": {"measures": {}}}
 
     def page(self, view: str, **parameters: str | list[str] | None) -> str | None:
-        """Return the address of a view of the page."""
+        """Return the address of a view of the page.
+
+        `view` is the path of the view. None if there is no page or the address would be too long.
+        """
         if self.url is None:
             return None
         where = {**parameters, "at": self.moment}
@@ -93,9 +104,11 @@ def reply(
     unreported: Sequence[str] = (),
     **content: object,
 ) -> Json:
-    """Return an answer, with the gaps of `measures` at the nodes with the ids `about`.
+    """Return the answer of a tool, before `written` cuts and marks it.
 
-    `unreported` lists further gaps.
+    `health` is the answer of `Context.health`. With `about`, ids of nodes, the answer has the gaps
+    of `measures` at these nodes; `unreported` lists further gaps. `content` are the fields of the
+    tool. Fields that are None or empty are left out.
     """
     answer: Json = {"status": status, "at": health["at"]}
     answer |= {name: value for name, value in content.items() if value not in (None, [], {})}
@@ -112,7 +125,10 @@ def reply(
 
 
 def unresolved(error: NotFoundError) -> Json:
-    """Return the answer about a node or column that does not exist or is ambiguous."""
+    """Return the answer about a node or column that does not exist or is ambiguous.
+
+    `call` returns it instead of an error, so that the agent can choose a candidate.
+    """
     candidates = list(error.nearest)
     # Only an ambiguous name has ids as candidates, even in the response of a server.
     is_ambiguous = bool(candidates) and all(
@@ -124,7 +140,10 @@ def unresolved(error: NotFoundError) -> Json:
 
 
 def lacks(health: Json, measure: Measure, node: str) -> bool:
-    """Return True if a job lacks what a measure of completeness expects, or this is unknown."""
+    """Return True if a job lacks what a measure of completeness expects, or this is unknown.
+
+    `health` is the answer of `Context.health`, and `node` the id of the job.
+    """
     if health["completeness"].get(UNCOUNTED):
         return True
     result = health["completeness"]["measures"].get(measure)
@@ -135,6 +154,9 @@ def written(answer: Json) -> str:
     """Return an answer as compact JSON, within the limit, with texts of producers delimited.
 
     Items are removed from the end of the longest list; `omitted` counts them.
+
+    `call` passes the answer of each tool through it. If no list is left to cut, the answer is only
+    a status and a message.
     """
     omitted: dict[str, int] = {}
     answer = {key: item if key in _OWN else _marked(item) for key, item in answer.items()}
@@ -180,16 +202,20 @@ def shortened(text: str) -> str:
 
 
 def problems_of(findings: Sequence[Finding]) -> list[Json]:
-    """Return findings in short."""
+    """Return findings in short, for the tools; empty values are left out."""
     return [_problem(finding) for finding in findings]
 
 
 def causes_in_short(problems: Sequence[Json]) -> list[Json]:
-    """Return problems in short; `since` is null if the time is unknown."""
+    """Return problems in short, for the tool `problems`; empty values are left out.
+
+    They are items of the query `problems`: a cause with what it affects.
+    """
     return [_cause(problem) for problem in problems]
 
 
 def _cause(problem: Json) -> Json:
+    """Return a problem in short."""
     short: Json = {
         "severity": problem["severity"],
         "kind": problem["kind"],
@@ -209,6 +235,7 @@ def _cause(problem: Json) -> Json:
 
 
 def _problem(finding: Finding) -> Json:
+    """Return a finding in short, with its first five causes."""
     problem: Json = {
         "severity": finding["severity"],
         "kind": finding["kind"],
@@ -237,7 +264,11 @@ def _completeness(
     measures: Sequence[Measure],
     unreported: Sequence[str],
 ) -> Json:
-    """Return the gaps of the reported lineage at some nodes, and further ones."""
+    """Return the gaps of the reported lineage at some nodes, and further ones.
+
+    The parameters are those of `reply`. `isComplete` is None if it was not measured. At most five
+    gaps are listed; `moreGaps` counts the others.
+    """
     if not (known := health["completeness"]["measures"]):
         gaps = [*unreported, "unknown: no plugin of the server measures completeness"]
         return {"isComplete": None, "gaps": gaps}
@@ -260,4 +291,5 @@ def _completeness(
 
 
 def _compact(value: object) -> str:
+    """Return a value as JSON without spaces: agents pay for each character."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -30,10 +30,14 @@ _MOST = 100
 
 @dataclass(frozen=True)
 class Reporter:
-    """Sends reports of an agent.
+    """Sends what an agent reports. The endpoint or the command makes it; the tool `report` uses it.
 
-    `run_id` is the run of reports that name no run, by default a new run for each. `parents` are
-    the parent run and the root run.
+    `agent` is the name of the agent and of its job. `send` stores an event, a JSON object. `run_id`
+    is the run of reports that name no run; without it, each of them gets a new run. `parents` are
+    the parent run and the root run, if the agent was started by a run.
+
+    Raises:
+      ConfigError: the name of the agent is invalid.
     """
 
     agent: str
@@ -101,7 +105,10 @@ class Report(Tool):
 
 
 def _named(context: Context, item: str | NewDataset) -> Name:
-    """Return the namespace and name of a dataset. Raises NotFoundError if there is none."""
+    """Return the namespace and name of a dataset. Raises NotFoundError if there is none.
+
+    A text is looked up by the query `node`, so that a short name becomes a full one.
+    """
     if isinstance(item, NewDataset):
         return {"namespace": item.namespace, "name": item.name}
     found = context.query("node", {"node": item})
@@ -113,7 +120,10 @@ def _named(context: Context, item: str | NewDataset) -> Name:
 def _event(
     ref: RunRef, parents: tuple[RunRef, RunRef] | None, reads: list[Name], writes: list[Name]
 ) -> Json:
-    """Return a COMPLETE event: a later one with the same run adds to it."""
+    """Return a COMPLETE event: a later one with the same run adds to it.
+
+    `parents` are the parent run and the root run.
+    """
     from openlineage.client.event_v2 import InputDataset, OutputDataset
 
     from headwater_client.events import ReportedRun  # slow to import

@@ -30,12 +30,19 @@ Way = Literal["up", "down"]
 
 
 class Tool(BaseModel):
-    """Arguments of a tool."""
+    """A tool: its fields are the arguments, and its docstring is the description for agents.
+
+    `call` validates the arguments of a call into an instance, and then calls `answer`. `is_writing`
+    is true for a tool that stores something.
+    """
 
     model_config = ConfigDict(extra="forbid")
     name: ClassVar[str]
     is_writing: ClassVar[bool] = False
 
     def answer(self, context: Context) -> Json:
-        """Return the answer."""
+        """Return the answer, made by `reply`.
+
+        Raises NotFoundError if a node in the arguments is unknown.
+        """
         raise NotImplementedError

@@ -63,8 +63,10 @@ class _Endpoint:
 def _context(request: Request) -> Context:
     """Return the context of a request; it has a reporter if the agent is named and may write.
 
+    The header `X-Headwater-Agent` names the agent; the API key decides if it may write.
+
     Raises:
-        ConfigError: the name of the agent is invalid.
+      ConfigError: the name of the agent is invalid.
     """
     live = state_of(request).live
 
@@ -82,6 +84,10 @@ def _context(request: Request) -> Context:
 async def _answer(
     request: Request, context: Context, name: str, arguments: dict[str, object]
 ) -> str:
+    """Call a tool in a thread, with the time limit of queries and a slot for one.
+
+    The server of the SDK calls it with the name and the arguments that the agent sent.
+    """
     state = state_of(request)
     deadline.start(state.longest_query)
     async with state.admission.slot():
@@ -89,6 +95,10 @@ async def _answer(
 
 
 def _query(live: Live, name: str, params: Params, *, may_read_sql: bool) -> Any:
+    """Answer a query for a tool; `Context.query` calls it.
+
+    SQL is left out if it may not be read.
+    """
     return ask(live, find_query(name), params, may_read_sql=may_read_sql)
 
 

@@ -44,7 +44,12 @@ def load_sdk() -> None:
 
 
 def make_server(answer: Call, *, may_report: bool) -> Server[Any]:
-    """Return a server of the tools; `answer` calls a tool with its arguments."""
+    """Return a server of the tools, for the endpoint and for stdio.
+
+    `answer` calls a tool with its name and arguments. Errors of headwater become answers with
+    `is_error`; of others, only the log has the reason. With `may_report`, it lists the tool
+    `report`.
+    """
     from mcp.server.lowlevel import Server
     from mcp_types import CallToolResult, ListToolsResult, TextContent
 
@@ -72,6 +77,7 @@ def make_server(answer: Call, *, may_report: bool) -> Server[Any]:
 
 
 def _described_tools(may_report: bool) -> list[Tool]:
+    """Return the tools as the SDK lists them: the docstrings and the schemas of the arguments."""
     from mcp_types import Tool, ToolAnnotations
 
     return [

@@ -73,6 +73,10 @@ class Find(Tool):
         )
 
 
+_ARGUMENTS = {"from": "since", "to": "until"}
+"""Arguments of `compare` by the names of the parameters of the query `diff`."""
+
+
 class Compare(Tool):
     """Compare two moments: nodes and edges added or removed, schema and code changes, failed runs.
 
@@ -89,9 +93,9 @@ class Compare(Tool):
         where = {"from_": self.since, "to": self.until, "level": self.level}
         try:
             found = context.query("diff", where)
-        except ConfigError as error:  # it names the parameters of the query
-            message = str(error).replace("from:", "since:").replace("to:", "until:")
-            raise ConfigError(message) from None
+        except ConfigError as error:  # it begins with the name of a parameter of the query
+            parameter, colon, rest = str(error).partition(":")
+            raise ConfigError(_ARGUMENTS.get(parameter, parameter) + colon + rest) from None
         parts = ("added", "removed", "edgesAdded", "edgesRemoved", "schemas", "code")
         differences = {name: found[name] for name in parts}
         failed = [
@@ -155,7 +159,10 @@ class Provenance(Tool):
 
 
 def _gate(context: Context, node: str) -> Json | None:
-    """Return the result of the default gate; None if no plugin adds gates."""
+    """Return the result of the default gate; None if no plugin adds gates.
+
+    `node` is the id of a dataset. At most five violations are listed.
+    """
     try:
         checked = context.query("gate", {"dataset": [node]})["datasets"][0]
     except MissingQueryError:
@@ -207,6 +214,7 @@ class Problems(Tool):
 
 
 def _all_problems(context: Context, health: Json) -> Json:
+    """Return all problems, the open ones first; `health` is the answer of `Context.health`."""
     problems = [
         item
         for decided in (False, True)
@@ -244,7 +252,14 @@ def tools_of(*, may_report: bool) -> Mapping[str, type[Tool]]:
 
 
 def call(name: str, arguments: Mapping[str, object], context: Context) -> str:
-    """Return a tool's answer as JSON. Raises ConfigError if the tool or an argument is invalid."""
+    """Return a tool's answer as JSON text.
+
+    The server calls it with what an agent sent. A node that does not exist gives an answer with
+    candidates instead of an error.
+
+    Raises:
+      ConfigError: the tool or an argument is invalid.
+    """
     tools = tools_of(may_report=context.reporter is not None)
     if name not in tools:
         raise ConfigError(f"tool: received {name[:80]!r}, expected one of {', '.join(tools)}")
@@ -267,6 +282,10 @@ def _described(error: ValidationError) -> str:
 
 
 def _provenance_run(item: Json) -> Json:
+    """Return a run of the query `provenance` in short.
+
+    A declared job without runs has no run id.
+    """
     run: Json = {"id": _job_id(item["job"]), "code": item["code"].get("version")}
     if item["run"]:
         run |= {"runId": item["run"]["runId"], "endedAt": item["run"]["endedAt"]}
@@ -276,4 +295,5 @@ def _provenance_run(item: Json) -> Json:
 
 
 def _job_id(name: Mapping[str, str]) -> str:
+    """Return the id of a job, given its namespace and name."""
     return f"job:{name['namespace']}:{name['name']}"

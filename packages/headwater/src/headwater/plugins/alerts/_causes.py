@@ -40,14 +40,18 @@ class Changed(NamedTuple):
 
 
 def find_failed(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
-    """Find runs that failed or were aborted."""
+    """Find runs that failed or were aborted.
+
+    `Watch` calls this and the other functions by the kind of a rule. With `changed`, they look only
+    at what may have changed.
+    """
     for run in changed.runs:
         if is_failed(state, run) and _concerns(state, rule, run):
             yield _of_run(failed_run(state, run))
 
 
 def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
-    """Find stale runs."""
+    """Find runs without an end event for longer than the setting allows."""
     for run in state.runs.values():
         is_open = run.has_events and run.end is None and (run.last or 0) < state.stale_before
         if is_open and _concerns(state, rule, run) and is_lost(state, run):
@@ -102,6 +106,10 @@ ONCE = OF_EVENTS | {"lost", "late"}
 
 
 def _concerns(state: State, rule: Rule, run: Run) -> bool:
+    """Return True if a rule is about a run.
+
+    Without patterns, it is about root runs, except those of jobs that people run by hand.
+    """
     if rule.jobs:
         return rule.matches_job(run.key.job)
     _, *ancestors = ancestry_of(state, run)
@@ -110,10 +118,12 @@ def _concerns(state: State, rule: Rule, run: Run) -> bool:
 
 
 def _datasets(state: State, rule: Rule, changed: Changed) -> Iterator[DatasetName]:
+    """Yield the primary names of the changed datasets that a rule is about."""
     for name in set(map(state.identity.primary, changed.datasets)):
         if rule.matches_dataset(state.identity.names(name)):
             yield name
 
 
 def _of_run(found: Finding) -> Cause:
+    """Return the cause of a finding about a run: it fires once per run."""
     return f"{found['runId']} {found['subject']}", found

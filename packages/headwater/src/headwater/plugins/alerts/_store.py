@@ -37,7 +37,10 @@ class AlertInfo(Alert):
 
 @dataclass(frozen=True, slots=True)
 class FiredAlert:
-    """A finding, the indices of its pending actions, and the error of a failed one."""
+    """A finding, the indices of its pending actions, and the error of a failed one.
+
+    `fired_at` is in microseconds. `pending` are places in the `actions` of the rule.
+    """
 
     rule: str
     cause: str
@@ -48,7 +51,10 @@ class FiredAlert:
 
 
 class Alerts:
-    """The alerts of one log. A rule fires once per cause; the cause stays stored."""
+    """The alerts of one log. A rule fires once per cause; the cause stays stored.
+
+    `Watch` is the only writer. Causes are the keys that the finders return.
+    """
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -67,7 +73,11 @@ class Alerts:
         actions: Sequence[int],
         muted: Collection[tuple[str, str]] = (),
     ) -> None:
-        """Store the findings of causes with their pending actions; muted findings have none."""
+        """Store the findings of causes with their pending actions; muted findings have none.
+
+        `found` has findings by cause. `actions` are the indices of the rule's actions, and `muted`
+        has kinds and subjects of findings. A stored cause must not be passed again.
+        """
         redact = self._log.redactor.redact
         is_muted = {key: (item["kind"], item["subject"]) in muted for key, item in found.items()}
         rows = [
@@ -91,7 +101,10 @@ class Alerts:
         self.fire(rule, {"": started, **found}, ())
 
     def done(self, fired: FiredAlert, action: int, error: str | None = None) -> None:
-        """Record that an action is done, or why it failed."""
+        """Record that an action is done, or why it failed.
+
+        `action` is its index. Other processes may have finished others meanwhile.
+        """
         table = tables.alerts
         with self._log.writing() as connection:
             pending = connection.execute(select(table.c.pending).where(*_key_of(fired))).scalar()
@@ -117,7 +130,10 @@ class Alerts:
         return [_fired(row) for row in self._log.fetch(query)]
 
     def newest(self, limit: int, before: tuple[Any, ...] | None = None) -> list[FiredAlert]:
-        """Return the latest alerts, newest first, before a (time, rule, cause)."""
+        """Return the latest alerts, newest first, before a (time, rule, cause).
+
+        `before` is the place of the last alert of the previous page; the time is in microseconds.
+        """
         table = tables.alerts
         order = (table.c.fired_at, table.c.rule, table.c.cause)
         query = select(table).where(table.c.cause != "").order_by(*(c.desc() for c in order))
@@ -132,10 +148,12 @@ def alert_of(fired: FiredAlert) -> Alert:
 
 
 def _key_of(fired: FiredAlert) -> tuple[Any, Any]:
+    """Return the conditions that select the row of an alert."""
     return tables.alerts.c.rule == fired.rule, tables.alerts.c.cause == fired.cause
 
 
 def _fired(row: Any) -> FiredAlert:
+    """Return an alert from its row."""
     pending = tuple(int(index) for index in row.pending.split(",") if index)
     body = orjson.loads(row.body)
     return FiredAlert(row.rule, row.cause, body, row.fired_at, pending, row.error)

@@ -40,7 +40,10 @@ _HIDDEN = "the message is hidden because it contains SQL; set `sql: true` in the
 
 
 class _Action(Document):
-    """An action on an alert. It sends SQL and source code only with `sql: true`."""
+    """An action on an alert. It sends SQL and source code only with `sql: true`.
+
+    `Watch` calls `shown`, and then `act` of the subclass with the result.
+    """
 
     sql: bool = False
 
@@ -82,10 +85,12 @@ class _ToUrl(_Action):
         return self
 
     def _is_valid(self) -> bool:
+        """Return True if the URL can be used; subclasses say which can."""
         raise NotImplementedError
 
     @property
     def _target(self) -> str:
+        """The URL, which may contain a secret; empty if the variable is missing."""
         return self.url or os.environ.get(self.url_env or "", "")
 
 
@@ -134,6 +139,10 @@ class Notify(_ToUrl):
 
 
 def _services() -> Apprise:
+    """Return an empty list of apprise's services.
+
+    Raises ConfigError if apprise is not installed.
+    """
     try:
         from apprise import Apprise
     except ImportError:
@@ -175,13 +184,17 @@ Action = Annotated[Log | Webhook | Command | Notify, Field(discriminator="type")
 
 
 def _check_kind(kind: str) -> str:
+    """Return a kind of rule. Raises ValueError, as pydantic expects, if no plugin has it."""
     if kind not in (kinds := parts("alerts")):
         raise ValueError(f"received {kind!r}, expected {', '.join(map(repr, kinds))}")
     return kind
 
 
 class Rule(Document):
-    """A rule; globs match a name or `namespace/name`. Without patterns, everything matches."""
+    """A rule; globs match a name or `namespace/name`. Without patterns, everything matches.
+
+    `below` and `measure` belong to rules of the kind completeness: the share, and the measure.
+    """
 
     name: Annotated[str, Len(1, 64)]
     kind: Annotated[str, AfterValidator(_check_kind)]
@@ -231,6 +244,10 @@ def read_rules(path: Path) -> list[Rule]:
 
 
 def _matches(patterns: list[str], names: Iterable[tuple[str, str]]) -> bool:
+    """Return True if a pattern matches a name with or without its namespace, or there is none.
+
+    `names` are pairs of namespace and name.
+    """
     if not patterns:
         return True
     texts = [text for namespace, name in names for text in (name, f"{namespace}/{name}")]

@@ -77,7 +77,10 @@ class Watch(ThreadedWorker):
             self._standing_at = time.monotonic() + max(_STANDING_SECONDS, _STANDING_SHARE * took)
 
     def act(self) -> None:
-        """Perform pending actions; retries wait longer each time."""
+        """Perform pending actions; retries wait longer each time.
+
+        `run` calls it after each check.
+        """
         if time.monotonic() < self._not_before:
             return
         results = [
@@ -103,7 +106,10 @@ class Watch(ThreadedWorker):
                 self._woken.wait(_MOST_SECONDS)
 
     def _changed(self, after: int, newest: int) -> list[Event]:
-        """Return the events since the last check."""
+        """Return the events since the last check.
+
+        `after` and `newest` are numbers (`seq`) of events in the log.
+        """
         found: list[Event] = []
         for seq, body in self._live.log.read(after):
             if seq > newest:
@@ -119,6 +125,8 @@ class Watch(ThreadedWorker):
 
         The causes of the first check are only stored. Resolved causes of kinds that may recur are
         forgotten, so that they fire again.
+
+        `muted` has kinds and subjects of findings.
         """
         fired = self._fired[rule.name]
         found = {storable(key): _with_subject(finding) for key, finding in causes}
@@ -135,7 +143,11 @@ class Watch(ThreadedWorker):
             fired -= resolved
 
     def _perform(self, fired: FiredAlert, index: int) -> bool:
-        """Perform one action of an alert; return False if it must be retried."""
+        """Perform one action of an alert; return False if it must be retried.
+
+        `index` is the place of the action in its rule. A rule or action that was removed since is
+        done.
+        """
         rule = self._rules.get(fired.rule)
         error = None
         try:
@@ -162,6 +174,7 @@ def _with_subject(found: Finding) -> Finding:
 
 
 def _changes(state: State, events: Iterable[Event] | None) -> Changed:
+    """Return the runs and datasets of some events; all of the state for None."""
     if events is None:
         return Changed(state.runs.values(), state.datasets)
     runs: dict[RunKey, Run] = {}

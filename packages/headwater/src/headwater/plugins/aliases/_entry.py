@@ -14,6 +14,8 @@ def make_alias(
     """Create an entry with a user's statement about two (namespace, name).
 
     `time` is in microseconds. The names of a rule are patterns. `reported` removes a statement.
+
+    The caller checks the names first. `relation` "same" joins them, "different" separates them.
     """
     body: dict[str, Any] = {
         "eventTime": shown_time(time),

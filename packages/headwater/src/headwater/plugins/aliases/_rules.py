@@ -18,6 +18,8 @@ def rule_entry(state: State, one: str, other: str, now: int, *, is_removed: bool
     Raises:
         NotFoundError: there is no such rule to remove.
         ConfigError: a pattern is invalid, or the rule would join too many names.
+
+    `one` and `other` are ids with one `%s` in the name, as the user wrote them.
     """
     first, second = sorted((_pattern(state, "one", one), _pattern(state, "other", other)))
     if first == second:
@@ -49,7 +51,10 @@ def _check(state: State, new: Rule) -> None:
 
 
 def _merged(state: State, rule: Rule) -> dict[DatasetName, DatasetName]:
-    """Return, by primary name, one of the primary names that a rule joins it with."""
+    """Return, by primary name, one of the primary names that a rule joins it with.
+
+    Names that the rule joins with no other are missing.
+    """
     groups: dict[DatasetName, set[DatasetName]] = {}
     for _, *names in pairs_of(state, rule):
         both = {state.identity.primary(name) for name in names}
@@ -59,7 +64,11 @@ def _merged(state: State, rule: Rule) -> dict[DatasetName, DatasetName]:
 
 
 def _pattern(state: State, argument: str, text: str) -> DatasetName:
-    """Return the pattern in an id. Raises ConfigError if it contains none."""
+    """Return the pattern in an id. Raises ConfigError if it contains none.
+
+    `argument` is the name of the argument in messages. As namespaces contain colons too, the
+    longest known namespace is taken.
+    """
     parts = text.removeprefix("dataset:").split(":")
     if text.count(WILDCARD) == 1 and WILDCARD in parts[-1] and len(parts) > 1:
         cuts = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(1, len(parts))]
@@ -74,4 +83,5 @@ def _pattern(state: State, argument: str, text: str) -> DatasetName:
 
 
 def _id(name: DatasetName) -> str:
+    """Return the id of the dataset with a name, or of a pattern."""
     return node_id(Node.of_dataset(name))

@@ -30,6 +30,8 @@ def stated_entry(
     Raises:
         NotFoundError: as `alias_entry` and `rule_entry`.
         ConfigError: also if a rule is meant to separate names.
+
+    The command and the endpoint call it, and store the entry.
     """
     if not is_rule:
         return alias_entry(state, one, other, now, is_removed=is_removed, is_separate=is_separate)
@@ -96,7 +98,10 @@ def _check_symlink(state: State, pair: Pair) -> None:
 
 
 def _name_of(state: State, text: str) -> DatasetName:
-    """Return the exact name that was entered, not the shown name of its dataset."""
+    """Return the exact name that was entered, not the shown name of its dataset.
+
+    Raises NotFoundError if there is no such dataset. A short name is compared with all its names.
+    """
     if spelled := [name for name in sorted(_spelled(text)) if name in state.identity]:
         return spelled[0]
     node = find_dataset(state, text)

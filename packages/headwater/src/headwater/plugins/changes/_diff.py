@@ -33,12 +33,12 @@ def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffA
     """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
     try:
         return _difference(before, after, level)
-    except DeadlineError as error:
-        limit, _, _ = str(error).partition(":")
-        raise DeadlineError(f"{limit}: {_ADVICE}") from None
+    except DeadlineError:
+        raise deadline.exceeded(_ADVICE) from None
 
 
 def _difference(before: State, after: State, level: LevelName) -> DiffAnswer:
+    """Return the differences at a level; nodes without edges are not compared."""
     old_edges, new_edges = (_edges(state, level_of(level)) for state in (before, after))
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
@@ -78,10 +78,15 @@ def _edges(state: State, level: Level) -> set[tuple[Node, Node]]:
 
 
 def _kind(state: State, node: Node) -> str | None:
+    """Return the kind of a dataset; None for a job."""
     return kind_of(state, node) if node.type == "dataset" else None
 
 
 def _failed(before: State, after: State) -> list[RunInfo]:
+    """Return the runs that failed or were aborted between the states, newest first.
+
+    Of a failed run and failed runs below it, only the deepest are listed.
+    """
     failed = {
         run.key: run
         for run in deadline.watched(after.runs.values())
@@ -100,21 +105,28 @@ def _has_failed(state: State, run: Run) -> bool:
 
 
 def _nodes(edges: Iterable[tuple[Node, Node]]) -> set[Node]:
+    """Return the ends of edges."""
     return {node for edge in edges for node in edge}
 
 
 def _shown(edge: tuple[Node, Node]) -> list[str]:
+    """Return the ids of an edge's ends, in the direction of the data."""
     return [node_id(edge[0]), node_id(edge[1])]
 
 
 def _changes(
     nodes: list[Node], type_: str, changed: Callable[[Node], Change | None]
 ) -> list[Change]:
+    """Return the changes of the nodes of a type; `changed` returns None for an equal node."""
     found = (changed(node) for node in deadline.watched(nodes) if node.type == type_)
     return [change for change in found if change]
 
 
 def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
+    """Return the fields that the newest schema gained and lost; None if it is equal or unknown.
+
+    Producers name types differently: types are compared only if both schemas have one producer.
+    """
     schemas = _newest_schema(before, node), _newest_schema(after, node)
     is_same = schemas[0].producer == schemas[1].producer  # else compare names only
     old, new = (
@@ -141,6 +153,7 @@ def _newest_schema(state: State, node: Node) -> Schema:
 
 
 def _code(before: State, after: State, node: Node) -> CodeDifference | None:
+    """Return the change of a job's commit or source code; None if neither changed."""
     ref = node.job_ref
     old, new = before.jobs[ref].facets, after.jobs[ref].facets
     versions = [book.parsed(SourceCodeLocation).version for book in (old, new)]

@@ -68,6 +68,7 @@ def place_of_entry(entry: models.HistoryEntry | SchemaChange) -> Place:
 
 
 def _wrote(generations: Generations, name: DatasetName) -> list[models.WrittenEntry]:
+    """Return an entry per version that was written."""
     return [
         {
             "done": "wrote",
@@ -81,6 +82,7 @@ def _wrote(generations: Generations, name: DatasetName) -> list[models.WrittenEn
 
 
 def _failed(generations: Generations, name: DatasetName) -> list[models.FailedEntry]:
+    """Return an entry per attempt to write the dataset that failed."""
     return [
         {
             "done": "failed",
@@ -92,6 +94,7 @@ def _failed(generations: Generations, name: DatasetName) -> list[models.FailedEn
 
 
 def _checked(state: State, name: DatasetName) -> list[models.CheckedEntry]:
+    """Return an entry per run of checks of the dataset."""
     return [
         {
             "done": "checked",
@@ -106,7 +109,11 @@ def _checked(state: State, name: DatasetName) -> list[models.CheckedEntry]:
 
 
 def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[models.RanEntry]:
-    """Return the entries of some runs of a job, compared with the earlier ones in `runs`."""
+    """Return the entries of some runs of a job, each compared with the one before it.
+
+    `newest_first` are the runs of a page, and `runs` all runs of the job. A run is compared with
+    the completed run before it; `changed` is empty if there is none.
+    """
     found: list[models.RanEntry] = []
     last = place_of_run(state, newest_first[-1]) if newest_first else ()
     older = (run for run in runs if place_of_run(state, run) < last and _is_good(state, run))
@@ -125,10 +132,12 @@ def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[models.
 
 
 def _is_good(state: State, run: Run) -> bool:
+    """Return True if a run completed: only such runs are compared with."""
     return outcome(state, run).state is RunState.COMPLETED
 
 
 def _did(state: State, run: Run) -> models.RunWork:
+    """Return the code, inputs and outputs of a run and the runs below it."""
     members = [run, *descendants_of(state, run)]
     reads = {name for member in members for name in member.inputs}
     writes = {name for member in members for name in member.outputs}
@@ -140,4 +149,5 @@ def _did(state: State, run: Run) -> models.RunWork:
 
 
 def _shown(state: State, names: set[DatasetName]) -> list[NodeName]:
+    """Return the primary names of datasets, sorted and each once."""
     return [name_of(name) for name in sorted({state.identity.primary(name) for name in names})]

@@ -16,7 +16,11 @@ from headwater.projection import Run, State, outcome
 
 
 class Step(NamedTuple):
-    """A generation of a task, with the edges that it added and removed; times in microseconds."""
+    """A generation of a task, with the edges that it added and removed; times in microseconds.
+
+    `_timeline` shows the edges. They are changes of what is effective: an older generation with the
+    same edges can stay.
+    """
 
     began: int
     ended: int
@@ -27,7 +31,10 @@ class Step(NamedTuple):
 
 
 def steps_of(generations: Generations, ref: JobRef, level: Level) -> list[Step]:
-    """Return the generations of a task that have runs, oldest first; cached."""
+    """Return the generations of a task that have runs, oldest first; cached.
+
+    They are computed again if a run of the task changes.
+    """
 
     def derive(oldest_first: list[Generation]) -> list[Step]:
         return list(_steps(generations, level, oldest_first))
@@ -38,6 +45,7 @@ def steps_of(generations: Generations, ref: JobRef, level: Level) -> list[Step]:
 def _steps(
     generations: Generations, level: Level, oldest_first: list[Generation]
 ) -> Iterator[Step]:
+    """Yield a step per generation with runs, each after those that started earlier."""
     effective = EffectiveGenerations()
     counts: Counter[DataEdge] = Counter()
     edges: dict[Generation, set[DataEdge]] = {}
@@ -65,4 +73,5 @@ def _steps(
 
 
 def _ended(state: State, run: Run) -> int:
+    """Return the end of a run in microseconds; of an open run, its last event."""
     return outcome(state, run).ended or run.last or run.first or 0

@@ -38,6 +38,9 @@ class Change:
     """A change of the graph, of a schema or of code, or a failed run; times in microseconds.
 
     The difference between the states at `before` and at `at` shows the change.
+
+    `detail` are texts: the error, the changed fields, or the two commits. `other` is the dataset of
+    an edge, or the job that first used a new dataset.
     """
 
     kind: ChangeKind
@@ -66,7 +69,10 @@ _BAD = (RunState.FAILED, RunState.ABORTED, RunState.LOST)
 
 @dataclass(slots=True)
 class Scope:
-    """The nodes of a timeline; all readers or writers of `inner` nodes are in it."""
+    """The nodes of a timeline; all readers or writers of `inner` nodes are in it.
+
+    An item of `inner` has the side of its edges that are in the scope, and the dataset.
+    """
 
     jobs: set[JobRef] = field(default_factory=set)
     datasets: set[DatasetName] = field(default_factory=set)
@@ -74,7 +80,11 @@ class Scope:
 
     @classmethod
     def of(cls, roots: Iterable[Node], graph: Graph, up: int, down: int) -> Scope:
-        """Return the nodes within some steps of the roots on each side."""
+        """Return the nodes within some steps of the roots on each side.
+
+        `up` and `down` are steps. A dataset within fewer steps is inner: the next step is in it
+        too.
+        """
         found = cls()
         for way, depth, users in (("up", up, "writes"), ("down", down, "reads")):
             for root in roots:
@@ -83,6 +93,7 @@ class Scope:
         return found
 
     def _add(self, node: Node, users: str | None) -> None:
+        """Add a node; `users` is the side of an inner dataset, and None at the border."""
         if node.type == "job":
             self.jobs.add(node.job_ref)
             return
@@ -151,6 +162,10 @@ def timeline_answer(
 
 
 def _span(state: State, from_: str | None, to: str | None, parts: int) -> Span:
+    """Return the span that the parameters of the query give.
+
+    Raises ConfigError if it is invalid.
+    """
     begin = 0 if from_ is None else micros_of(from_, "from")
     now = state.now or max((run.last or 0 for run in state.runs.values()), default=0)
     end = now if to is None else micros_of(to, "to")
@@ -160,6 +175,7 @@ def _span(state: State, from_: str | None, to: str | None, parts: int) -> Span:
 
 
 def _shown(change: Change) -> GraphChange:
+    """Return a change as part of the answer."""
     return {
         "kind": change.kind,
         "isGone": change.is_gone,
@@ -173,6 +189,10 @@ def _shown(change: Change) -> GraphChange:
 
 
 def _counted(state: State, runs: list[Run], span: Span) -> list[RunCounts]:
+    """Return the number of runs by state in each part of the span that has any, oldest first.
+
+    A run counts in the part in which it began.
+    """
     parts: dict[int, Counter[str]] = {}
     ends: dict[int, int] = {}
     for run in deadline.watched(runs):
@@ -206,6 +226,7 @@ def _runs_of(state: State, ref: JobRef) -> list[Run]:
 
 
 def _of_failures(state: State, runs: Iterable[Run]) -> Iterator[Change]:
+    """Yield a change for each run that failed, was aborted or was lost."""
     for run in deadline.watched(runs):
         if condition_of(state, run) not in _BAD:
             continue
@@ -224,6 +245,7 @@ def _of_failures(state: State, runs: Iterable[Run]) -> Iterator[Change]:
 
 
 def _of_schemas(state: State, names: Iterable[DatasetName]) -> Iterator[Change]:
+    """Yield the changes of the schemas of datasets, with `+`, `−` and `→` in their details."""
     for name in names:
         for change in drift(state, name):
             at = to_micros(parse_time(change["at"]))
@@ -236,7 +258,10 @@ def _of_schemas(state: State, names: Iterable[DatasetName]) -> Iterator[Change]:
 def _of_graph(
     generations: Generations, graph: Graph, scope: Scope, level: Level
 ) -> Iterator[Change]:
-    """Yield the changes by the generations of the tasks of a scope, ordered by start."""
+    """Yield the changes by the generations of the tasks of a scope, ordered by start.
+
+    A removed edge is left out if the graph still shows it.
+    """
     tasks = {ref for job in scope.jobs for ref in _tasks_of(generations, job)}
     for direction, name in scope.inner:
         tasks |= set(
@@ -250,7 +275,10 @@ def _of_graph(
 
 
 class _GraphHistory:
-    """The edges, runs and code of a graph, updated generation by generation."""
+    """The edges, runs and code of a graph, updated generation by generation.
+
+    `_of_graph` passes it all steps in the order of their starts, and then asks for each change.
+    """
 
     def __init__(self, state: State, graph: Graph, scope: Scope, level: Level) -> None:
         self._state, self._graph, self._scope, self._level = state, graph, scope, level
@@ -304,6 +332,7 @@ class _GraphHistory:
             yield self._edge(edge, step, is_gone=False)
 
     def _edge(self, edge: DataEdge, step: Step, *, is_gone: bool) -> Change:
+        """Return the change of an edge that a step added or removed."""
         run = step.runs.get(edge.job)
         return Change(
             "input" if edge.direction == "reads" else "output",
@@ -317,6 +346,10 @@ class _GraphHistory:
         )
 
     def _code_of(self, ref: JobRef, run: Run, times: tuple[int, int]) -> Iterator[Change]:
+        """Yield a change if a run's commit differs from the last one known of its job.
+
+        `times` are those of the change: before it and after it, in microseconds.
+        """
         version, before = code_of(run).get("version"), self._code.get(ref)
         if version is not None:
             self._code[ref] = version
@@ -324,6 +357,7 @@ class _GraphHistory:
                 yield Change("code", Node.of_job(ref), *times, run.key.run_id, [before, version])
 
     def _is_shown(self, edge: DataEdge) -> bool:
+        """Return True if an edge is in the scope and, for pipelines, not inside one."""
         if not self._scope.has(edge):
             return False
         if self._level is not Level.PIPELINE or edge.dataset in self._scope.datasets:
@@ -333,6 +367,7 @@ class _GraphHistory:
 
 
 def _first_received(state: State, name: DatasetName) -> int:
+    """Return the time (microseconds) of the first event that mentions a dataset."""
     return min((record.first for record in records_of(state, name)), default=0)
 
 

@@ -80,6 +80,7 @@ def print_timeline(answer: models.TimelineAnswer) -> None:
 
 
 def _change_row(answer: models.TimelineAnswer, change: models.GraphChange) -> Sequence[Text]:
+    """Return a change as a row: time, mark and text."""
     mark, text = _change(answer, change)
     style = MARKS.get(mark, "red")
     return _time(change["at"]), Text(mark, style), Text(text, style)
@@ -121,6 +122,7 @@ def print_history(answer: models.HistoryAnswer) -> None:
 
 
 def _entry(entry: models.HistoryEntry) -> Text:
+    """Return an entry of a history as one line."""
     if entry["done"] == "wrote":
         return _written(entry)
     if entry["done"] == "failed":
@@ -136,14 +138,16 @@ def _entry(entry: models.HistoryEntry) -> Text:
 
 
 def _written(entry: models.WrittenEntry) -> Text:
+    """Return a written version with its number of rows, if reported."""
     text = Text(f"version {entry['version']}", "cyan")
     text.append(f"  {counted(entry['rows'], 'row')}" if entry["rows"] is not None else "")
     return text.append_text(_by(entry["run"]))
 
 
 def _checked(entry: models.CheckedEntry) -> Text:
+    """Return a run of checks: the failed ones by name, and the number of the others."""
+    from headwater.datasets.assertions import assertion_of
     from headwater.datasets.not_run import NOT_RUN  # loads what other commands do not need
-    from headwater.events.assertions import assertion_of
 
     checks = [assertion_of(reported) for reported in entry["assertions"]]
     text = Text("checked")
@@ -162,6 +166,7 @@ def _checked(entry: models.CheckedEntry) -> Text:
 
 
 def _ran(entry: models.RanEntry) -> Text:
+    """Return a run with its duration and what changed since the run before it."""
     run = entry["run"]
     text = Text.assemble(state_text(run), f"  {times_of(run)[1]}", (f"  {run['runId']}", "dim"))
     changed = ", ".join(entry["changed"])
@@ -169,6 +174,7 @@ def _ran(entry: models.RanEntry) -> Text:
 
 
 def _fields(change: SchemaChange) -> Text:
+    """Return the fields that a schema change added, removed or gave another type."""
     parts = [
         Text(f"{mark}{field['name']}", MARKS[mark])
         for mark, fields in (("+", change["added"]), ("-", change["removed"]))
@@ -182,8 +188,10 @@ def _fields(change: SchemaChange) -> Text:
 
 
 def _time(at: str | None) -> Text:
+    """Return a time for people, aligned right; "unknown" for None."""
     return Text(moment_of(at) if at else "unknown", "dim", justify="right")
 
 
 def _by(run: RunSummary | None) -> Text:
+    """Return which run did it; empty for None."""
     return Text(f"  by {run['job']['name']} {run['runId']}" if run else "", "dim")

@@ -71,7 +71,11 @@ def start_time(run: Run) -> int:
 
 
 def _with_siblings(state: State, run: Run) -> list[Run]:
-    """Return a run and its siblings of the same job, with the runs below them."""
+    """Return a run and its siblings of the same job under the same parent, with the runs below
+    them.
+
+    Of more than a hundred siblings, the newest are returned.
+    """
     siblings: list[Run] = []
     if run.parent is not None:
         children = state.runs[run.parent[1]].children or set()
@@ -83,7 +87,10 @@ def _with_siblings(state: State, run: Run) -> list[Run]:
 
 
 def with_subruns(state: State, runs: list[Run]) -> list[Run]:
-    """Return the runs with their descendants below task level; pipelines are not expanded."""
+    """Return the runs with their descendants below task level; pipelines are not expanded.
+
+    A task reports only a part of what the queries below it do.
+    """
     levels, members = Levels(state), {run.key: run for run in runs}
     waiting = [run for run in runs if levels.of(run.key.job) <= Level.TASK]
     while waiting:

@@ -58,6 +58,8 @@ def losses_of(live: Live, rewritings: Mapping[str, Rewriting], since: int = 0) -
 
     Args:
         since: the earliest event, in microseconds.
+
+    `rewritings` are those of the backends to compare, by type. Nothing is sent.
     """
     with live.reading() as state:
         identity = state.identity
@@ -93,7 +95,10 @@ def events_since(live: Live, since: int) -> Iterator[tuple[int, str]]:
 def _arrived(
     live: Live, rewriting: Rewriting, identity: Identity, reported: set[_Fact], since: int
 ) -> set[_Fact]:
-    """Return the reported facts that a backend shows, under the backend's names."""
+    """Return the reported facts that a backend shows, under the backend's names.
+
+    `reported` are the facts under primary names; they are renamed as the backend would.
+    """
 
     def dataset_name(*name: str) -> tuple[str, str]:
         return rewriting.dataset_name(*rewriting.name(identity, DatasetName(*name)))
@@ -112,6 +117,7 @@ def _arrived(
 
 
 def _shown_facts(live: Live, rewriting: Rewriting, since: int) -> Iterator[_Fact]:
+    """An event that the backend would reject yields nothing."""
     cache: NewestRuns = {}
     for seq, raw in events_since(live, since):
         try:
@@ -125,7 +131,10 @@ def _shown_facts(live: Live, rewriting: Rewriting, since: int) -> Iterator[_Fact
 
 
 def _facts(body: Body, dataset_name: Name) -> Iterator[_Fact]:
-    """Yield the facts of one event."""
+    """Yield the facts of one event.
+
+    `dataset_name` returns the name under which a dataset is counted, from its namespace and name.
+    """
     job = ("job", body["job"]["namespace"], body["job"]["name"]) if "job" in body else ()
     if is_run(body):
         run = ("run", uuid_of(body["run"]["runId"]))
@@ -154,6 +163,7 @@ def _facts(body: Body, dataset_name: Name) -> Iterator[_Fact]:
 def _dataset_facts(
     dataset: Body, own: tuple[str, ...], job: tuple[str, ...], dataset_name: Name
 ) -> Iterator[_Fact]:
+    """`own` is the dataset as a fact, and `job` the job that uses it, empty without one."""
     for place in ("facets", "inputFacets", "outputFacets"):
         yield from ((f"dataset {name}", own) for name in dataset.get(place) or {})
     if facet_of(dataset, "datasetType").get("datasetType") == "MODEL":

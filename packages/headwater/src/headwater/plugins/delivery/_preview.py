@@ -54,6 +54,9 @@ def graph_preview(
 
     Raises:
         ServerError: the server is not headwater, or an older version without this query.
+
+    `server` queries the target, and `url` is its address for the answer. With `columns`, also the
+    columns of the datasets that both have are compared.
     """
 
     def local(name: str, params: Params) -> Any:
@@ -105,6 +108,7 @@ def graph_preview(
 
 
 def _edges(source: Source, level: LevelName) -> Iterator[_Edge]:
+    """A `Source` is a function that queries a server or log, see `console.source`."""
     for row in every(source, "edges", {"level": level, "kind": "data"}):
         job, dataset = row["job"], row["dataset"]
         name = DatasetName(dataset["namespace"], dataset["name"])
@@ -127,7 +131,10 @@ def _starts(source: Source, level: LevelName) -> dict[JobRef, datetime]:
 
 
 def _pairs(source: Source, name: DatasetName, primary: _Primary) -> set[_Pair]:
-    """Return the columns of a dataset with those one step upstream."""
+    """Return the columns of a dataset with those one step upstream.
+
+    `primary` returns the name in the log, so that both sides have the same names.
+    """
     node = node_id(Node.of_dataset(name))
     answer = source("columns", {"node": node, "depth": 1, "indirect": True})
     return {

@@ -73,6 +73,8 @@ def opened_events(source: str, api_key: str | None) -> Iterator[Events]:
     Raises:
         ConfigError: there are no events.
         ServerError: the server does not respond.
+
+    `api_key` is that of the server; empty for none. A temporary log is deleted at the end.
     """
     if _is_log(source):
         settings = settings_of(database=source)
@@ -95,6 +97,7 @@ def opened_events(source: str, api_key: str | None) -> Iterator[Events]:
 
 
 def _is_log(source: str) -> bool:
+    """Raises ConfigError if the path does not exist."""
     if "://" in source:
         return not source.startswith(_SERVER)
     path = Path(source)
@@ -122,6 +125,10 @@ def _of_files(source: str, redactor: Redactor) -> Iterator[Lines]:
 
 
 def _copied(live: Live, portions: Iterable[Lines]) -> Events:
+    """Duplicates are stored once.
+
+    `reason` of the result begins with the place of the invalid event.
+    """
     invalid, reason = 0, ""
     for lines in portions:
         if lines.rejected and not reason:
@@ -143,6 +150,8 @@ def replay_events(
 
     Raises:
         UnavailableError: several attempts for one event failed; names the position to continue.
+
+    `backoff` are the waits between attempts; the default ones if None.
     """
     result = Replayed(position=after)
 
@@ -170,6 +179,12 @@ def replay_events(
 def _send_patiently(
     backend: Backend, delivery: Delivery, result: Replayed, backoff: Backoff
 ) -> None:
+    """Send an event; try several times while the backend is unavailable.
+
+    Raises:
+        UnavailableError: all attempts failed.
+        DeliveryError: the backend rejects the event, or only this event fails.
+    """
     for tries in range(1, _TRIES + 1):
         try:
             backend.send(delivery)

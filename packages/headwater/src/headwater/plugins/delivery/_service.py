@@ -49,6 +49,10 @@ def deliver_until_stopped(settings: Settings) -> None:
 
 @contextmanager
 def _opened(settings: Settings) -> Iterator[tuple[list[Forwarder], Live]]:
+    """Open the log and a forwarder for each backend of the deliver file; close all at the end.
+
+    Raises ConfigError without a deliver file or with an invalid one.
+    """
     if settings.deliver is None:
         raise ConfigError("no backends configured: pass --config FILE or set HEADWATER_DELIVER")
     backends = read_backends(settings.deliver)

@@ -18,7 +18,10 @@ _NEWEST = 10
 
 
 class Deliveries:
-    """The cursor and the dead letters of one backend."""
+    """The cursor and the dead letters of one backend.
+
+    `backend` is the name in the deliver file. Two processes may deliver to one backend.
+    """
 
     def __init__(self, log: EventLog, backend: str) -> None:
         self._log = log
@@ -55,7 +58,10 @@ class Deliveries:
                 )
 
     def fail(self, error: str) -> None:
-        """Record a delivery error and the time since when the backend is failing."""
+        """Record a delivery error and the time since when the backend is failing.
+
+        The error stays until an event is accepted or rejected.
+        """
         c = tables.deliveries.c
         is_failing = c.error_at > func.coalesce(c.moved_at, 0)
         since = case((is_failing, c.error_at), else_=_now())
@@ -95,7 +101,10 @@ class Deliveries:
 
 
 def undelivered(log: EventLog) -> tuple[int | None, set[int]]:
-    """Return the last `seq` that every backend has passed, and the `seq` of each dead letter."""
+    """Return the last `seq` that every backend has passed, and the `seq` of each dead letter.
+
+    Retention keeps these events. The first value is None if there is no backend.
+    """
     passed = log.value(select(func.min(tables.deliveries.c.seq)))
     return passed, {row.seq for row in log.fetch(select(tables.dead_letters.c.seq))}
 

@@ -119,7 +119,10 @@ class Marquez(Http):
 
 
 class OpenMetadata(Marquez):
-    """Posts edges. OpenMetadata rejects edges of unknown tables with status 200."""
+    """Posts edges. OpenMetadata rejects edges of unknown tables with status 200.
+
+    A COMPLETE event of a table that it does not know becomes a dead letter, to be retried later.
+    """
 
     settings_class = models.OpenMetadataSettings
     rewriting = OPENMETADATA
@@ -139,7 +142,11 @@ class OpenMetadata(Marquez):
 
 
 class DataHub(Http):
-    """Posts run events; sends what the endpoint does not support as proposals."""
+    """Posts run events; sends what the endpoint does not support as proposals.
+
+    Without `emitter`, only run events are sent. The cache of newest runs lasts as long as the
+    backend, so it must receive all events in order.
+    """
 
     settings_class: ClassVar[type[models.ServerSettings]] = models.DataHubSettings
 
@@ -182,7 +189,10 @@ class _DeliverFile(BaseModel, Generic[_Settings]):
 
 
 def read_backends(path: Path) -> dict[str, Backend]:
-    """Return the backends of a deliver file by name. Raises ConfigError."""
+    """Return the backends of a deliver file by name. Raises ConfigError.
+
+    Backends are created, but contact nobody yet. Values of keys are never part of a message.
+    """
     content = read_yaml(path)
     kinds = parts("backends")
     used = {*plugin.backends, *(kind for kind in kinds if _uses(content, kind))}
@@ -213,7 +223,10 @@ def _uses(content: Any, kind: str) -> bool:
 
 
 def _message(error: ErrorDetails, classes: dict[str, type[Any]], kinds: set[str]) -> str:
-    """Return the place, the value received and the expectation; never the value of a key."""
+    """Return the place, the value received and the expectation; never the value of a key.
+
+    `error` is pydantic's, `classes` are the backends in use by type, and `kinds` all known types.
+    """
     loc, problem = list(error["loc"]), error["type"]
     model = classes[str(loc.pop(2))].settings_class if len(loc) > 2 else _DeliverFile
     if problem == "extra_forbidden":
@@ -246,7 +259,11 @@ def _line(body: str) -> bytes:
 
 
 def _append(file: int, line: bytes) -> None:
-    """Append a complete line or nothing; first terminate an incomplete last line."""
+    """Append a complete line or nothing; first terminate an incomplete last line.
+
+    `file` is the descriptor of a file that is open for appending. Raises OSError; the file is then
+    as before.
+    """
     end = os.fstat(file).st_size
     if end and os.pread(file, 1, end - 1) != b"\n":
         line = b"\n" + line

@@ -1,4 +1,7 @@
-"""OpenLineage events and datasets as JSON: names, symlinks and required fields."""
+"""OpenLineage events and datasets as JSON: names, symlinks and required fields.
+
+A body is changed only by making a copy. `name` below is a function that renames a dataset.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,10 @@ def symlinks_of(dataset: Body) -> list[DatasetName]:
 
 
 def with_renamed_datasets(body: Body, name: Name) -> Body:
-    """Return an event with renamed datasets, also in its lineage."""
+    """Return an event with renamed datasets, also in its lineage.
+
+    Lineage facets of the job and of the datasets name the renamed datasets, too.
+    """
     changed: Body = {
         side: [with_renamed_dataset(dataset, name) for dataset in body[side]]
         for side in ("inputs", "outputs")
@@ -98,7 +104,11 @@ def with_renamed_dataset(dataset: Body, name: Name) -> Body:
 
 
 def with_required_fields(body: Body, kind: str) -> Body:
-    """Return an event with missing fields that the specification requires; `kind` is its type."""
+    """Return an event with missing fields that the specification requires; `kind` is its type.
+
+    Backends validate events by the specification, but producers leave out fields. A run id that is
+    no UUID becomes one, see `uuid_of`.
+    """
     producer = body.get("producer") or _NO_PRODUCER
     event: Body = without_nulls(body)
     event["producer"] = producer

@@ -1,6 +1,9 @@
 """The context of an event: everything reported about its run and job.
 
 Some backends replace lineage with every event, so each event must be complete.
+
+`payloads` asks for the context of each event and passes it to the rewriting of the backend. A body
+is an event, dataset or facet as JSON.
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ from itertools import chain
 from typing import Literal
 
 from headwater.events import DatasetEvent, EventType, Facets, JobEvent, JobRef, RunEvent
-from headwater.events.assertions import DATASET_FACETS
 from headwater.events.column_lineage import objects
+from headwater.events.facets import ASSERTION_FACETS
 from headwater.events.renaming import rename_datasets, with_renamed_lineage
 from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
@@ -39,7 +42,7 @@ PLACEMENT_FACETS = ("parent", "processing_engine", "nominalTime", "jobDependenci
 """Run facets that place a run; every event should have them."""
 _RUN_SPECIFIC = {
     "columnLineage",
-    *DATASET_FACETS,
+    *ASSERTION_FACETS,
     "dataQualityMetrics",
     "lifecycleStateChange",
     "version",
@@ -109,7 +112,10 @@ class Contexts:
         self._newest_runs = newest_runs
 
     def of_run(self, key: RunKey) -> RunContext:
-        """Return the context of a run."""
+        """Return the context of a run.
+
+        The context is empty if the run was deleted. It includes later events than that to deliver.
+        """
         state, newest_runs = self._state, self._newest_runs
         run = state.runs.get(key)
         if run is None:
@@ -175,7 +181,11 @@ class Contexts:
         return tuple(self._dataset(name, uses, io) for name, uses in sorted(uses_by_name.items()))
 
     def _dataset(self, name: DatasetName, uses: list[Use], io: str) -> Body:
-        """Return a dataset with its own facets and those of some uses of it."""
+        """Return a dataset with its own facets and those of some uses of it.
+
+        `uses` are the inputs or outputs under any of its names, and `io` is `inputFacets` or
+        `outputFacets`.
+        """
         state = self._state
         names, sent_name = state.identity.names(name), self.renamed(*name)
         own_facets = newest_facets(record.facets for record in records_of(state, name))
@@ -227,6 +237,9 @@ class Contexts:
     def _engines(
         self, run: Run, ancestry: list[Run], models: Iterable[Model]
     ) -> Iterator[tuple[JobRef, str]]:
+        """Yield the engine of each job that the payload names, as DataHub derives jobs from their
+        engine.
+        """
         state, newest_runs = self._state, self._newest_runs or {}
         upstream = [RunKey(run_id or "", job) for job, run_id in run.upstream or ()]
         model_jobs = {ref for model in models for ref in (*model.trained_by, *model.used_by)}
@@ -245,7 +258,10 @@ class Contexts:
         return [use for alias, use in pairs if self._state.identity.primary(alias) == name]
 
     def _other_writers(self, own: JobRef | None, names: Iterable[DatasetName]) -> tuple[Body, ...]:
-        """Return the newest completed write of each other job to each dataset."""
+        """Return the newest completed write of each other job to each dataset.
+
+        `own` is the job of the context; None for a dataset without a job.
+        """
         if self._newest_runs is None:
             return ()
         state, bodies = self._state, []
@@ -261,7 +277,10 @@ class Contexts:
         return tuple(bodies)
 
     def _models(self, own: JobRef, members: list[Run], newest_runs: NewestRuns) -> Iterator[Model]:
-        """Yield the models that the runs of the job `own` read or write, with all their jobs."""
+        """Yield the models that the runs of the job `own` read or write, with all their jobs.
+
+        The newest effective runs of the other jobs count, see `_effective_runs`.
+        """
         state = self._state
         sides = (side for run in members for side in (run.inputs, run.outputs))
         names = {state.identity.primary(name) for side in sides for name in side}
@@ -287,7 +306,10 @@ class Contexts:
 
 
 def affected_ends(state: State, event: RunEvent) -> dict[RunKey, tuple[Stamp, EventType]]:
-    """Return the end events that an event changes: of its run, and of the tasks that contain it."""
+    """Return the end events that an event changes: of its run, and of the tasks that contain it.
+
+    A later event changes what a finished run contains, so backends need its end again.
+    """
     run = state.runs.get(RunKey(event.run_id, event.job))
     if run is None:
         return {}

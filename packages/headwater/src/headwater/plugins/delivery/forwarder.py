@@ -35,7 +35,11 @@ _MOST_LISTED = 10
 
 
 class Forwarder(ThreadedWorker):
-    """Delivers to one backend: once by `drain`, or in its own thread from `start` to `stop`."""
+    """Delivers to one backend: once by `drain`, or in its own thread from `start` to `stop`.
+
+    `name` is that of the deliver file and identifies its cursor. `delivered` and `rejected` count
+    the events since the start.
+    """
 
     def __init__(self, name: str, backend: Backend, live: Live, backoff: Backoff | None = None):
         super().__init__(f"deliver-{name}", _STOP_SECONDS)
@@ -83,6 +87,9 @@ class Forwarder(ThreadedWorker):
         Raises:
             UnavailableError: `tries` attempts for one event failed, or the next one would begin
                 later than its `patience` after the backend last accepted or rejected an event.
+
+        None for `tries` means five. A single command uses it; the server retries without an end
+        instead.
         """
         tries = tries or _ONCE_TRIES
         self._progress_at = time.monotonic()
@@ -124,7 +131,10 @@ class Forwarder(ThreadedWorker):
                     self._woken.wait(self._backoff.look)  # a retried letter does not notify
 
     def _deliver_round(self) -> float:
-        """Deliver all waiting events; return the seconds to wait before the next attempt."""
+        """Deliver all waiting events; return the seconds to wait before the next attempt.
+
+        0 means that nothing is left to send.
+        """
         try:
             self.drain()
         except UnavailableError as error:
@@ -158,7 +168,11 @@ class Forwarder(ThreadedWorker):
         self._processed = message
 
     def _send(self, seq: int, body: str) -> str | None:
-        """Send an event; return the reason if it was rejected. Raises UnavailableError."""
+        """Send an event; return the reason if it was rejected. Raises UnavailableError.
+
+        An event that is rejected only sometimes, or whose backend is doubtful, is rejected after
+        ten tries.
+        """
         rejection = None
         try:
             load(body)  # a damaged row is not sent

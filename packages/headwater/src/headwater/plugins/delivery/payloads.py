@@ -28,7 +28,8 @@ def payloads_with_context(
 ) -> list[tuple[Body, RunContext]]:
     """Return the bodies to send, each with the context of its run.
 
-    `newest_runs` is a cache for the next calls.
+    `newest_runs` is a cache for the next calls, which a backend that stores lineage per job must
+    pass. The list may be empty for an event that has no effect there.
 
     Raises:
         DeliveryError: the backend cannot accept any part of the event.
@@ -55,7 +56,10 @@ def payloads_with_context(
 
 
 def _end(like: Body, key: RunKey, stamp: Stamp, type_: EventType) -> Body:
-    """Return the end of a run as an event with the producer of another one."""
+    """Return the end of a run as an event with the producer of another one.
+
+    `like` is the event that caused it, and `key`, `stamp` and `type_` are those of the ended run.
+    """
     return {
         "eventType": str(type_),
         "eventTime": shown_time(stamp.time),

@@ -132,7 +132,10 @@ def _server(url: str, key: str | None) -> Backend:
 
 
 def _backend(config: Path | None, name: str) -> Backend:
-    """Return a backend of a deliver file; close the others."""
+    """Return a backend of a deliver file; close the others.
+
+    Raises ConfigError if the file has no backend of that name.
+    """
     from headwater.plugins.delivery.backends import read_backends
 
     assert config is not None
@@ -185,7 +188,10 @@ def _print_graph(answer: GraphPreview) -> None:
 
 
 def _changes(answer: GraphPreview) -> Iterator[tuple[str, str]]:
-    """Yield the mark and the text of each difference."""
+    """Yield the mark and the text of each difference.
+
+    The arrows follow the direction of the data; `⇢` is an indirect edge of columns.
+    """
     for old, new in answer["renamed"]:
         yield "~", f"{old} → {new}"
     for mark, edges in (("+", answer["edgesAdded"]), ("-", answer["edgesRemoved"])):

@@ -86,6 +86,8 @@ def _writing_runs(
     """Return the runs that reported inputs of the column; if none did, all that wrote the dataset.
 
     A task and its query both report the write; the one with column lineage has more detail.
+
+    Each has its edges into the column, or into every row.
     """
     writing: list[tuple[Run, list[ColumnEdge]]] = []
     targets = (column, Column(column.dataset, EVERY_ROW))
@@ -97,6 +99,7 @@ def _writing_runs(
 
 
 def _producer_answer(generations: Generations, ref: JobRef, producer: _Producer) -> ColumnProducer:
+    """Return a job that writes the column as part of the answer."""
     run = max(producer.runs, key=lambda run: (start_of(run) or 0, run.key))
     return {
         "job": name_of(ref),
@@ -117,6 +120,7 @@ def _producer_answer(generations: Generations, ref: JobRef, producer: _Producer)
 
 
 def _transformation(kind: Transformation) -> TransformationInfo:
+    """Return a transformation as part of the answer."""
     return {
         "type": kind.type,
         "subtype": kind.subtype,

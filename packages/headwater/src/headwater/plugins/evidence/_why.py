@@ -94,7 +94,10 @@ def why_answer(
 
 
 def _edges(generations: Generations, first: Node, last: Node) -> Iterator[_Edge]:
-    """Yield the edges from a node to another, through each task that has them."""
+    """Yield the edges from a node to another, through each task that has them.
+
+    Of two datasets, these are the tasks that read one and write the other.
+    """
     if first.type == last.type == "job":
         return
     if first.type == "job":
@@ -112,7 +115,11 @@ def _edges(generations: Generations, first: Node, last: Node) -> Iterator[_Edge]
 def _why(
     generations: Generations, edge: _Edge, fields: _Fields, limit: int
 ) -> models.WhyJob | None:
-    """Return the evidence of the edges through a job; None if there is no edge."""
+    """Return the evidence of the edges through a job; None if there is no edge.
+
+    `fields` are the columns of source and target; both are None without columns. `limit` is the
+    number of runs to list.
+    """
     state, history = generations.state, generations.history(edge.job)
     edges_of = without_empty_writes(generations, history)
     stated = [
@@ -153,6 +160,7 @@ def _why(
 def _is_stated(
     generations: Generations, generation: Generation, edge: _Edge, fields: _Fields
 ) -> bool:
+    """Return True if a generation with the edge also states it for the columns, if any."""
     source, target = fields
     if source is None or target is None:
         return True
@@ -171,7 +179,10 @@ def _is_stated(
 def _stated(
     state: State, generation: Generation, edge: _Edge, fields: _Fields
 ) -> list[tuple[Run, Statements]]:
-    """Return the runs of a generation that state an edge."""
+    """Return the runs of a generation that state an edge.
+
+    Each has its statements. With columns, runs without one about them are left out.
+    """
     own, source, target = fields[0], edge.source, edge.target
     if own is None:
         return statements_by_run(state, generation, source, target)
@@ -205,6 +216,7 @@ def _of_columns(state: State, run: Run, edge: _Edge, fields: _Fields) -> Stateme
 
 
 def _run(state: State, run: Run, found: Statements) -> models.WhyRun:
+    """Return a run and its statements as part of the answer, with the address of its events."""
     return {
         "run": run_line(state, run),
         "statedBy": _answers(found),
@@ -213,8 +225,10 @@ def _run(state: State, run: Run, found: Statements) -> models.WhyRun:
 
 
 def _answers(found: Statements) -> list[EdgeStatement]:
+    """Return statements as part of the answer, in a stable order."""
     return [item.answer() for item in sorted(found.found, key=str)]
 
 
 def _ref(name: DatasetName | None) -> NodeRef | None:
+    """Return a dataset as part of the answer; None stays None."""
     return None if name is None else node_ref(Node.of_dataset(name))

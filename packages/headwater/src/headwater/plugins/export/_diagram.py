@@ -17,7 +17,10 @@ _Node = tuple[str, str, str]
 
 
 def mermaid(edges: Iterable[DataEdgeRow], pairs: Iterable[NodePairRow]) -> str:
-    """Return a Mermaid flowchart; jobs are boxes, datasets cylinders."""
+    """Return a Mermaid flowchart; jobs are boxes, datasets cylinders.
+
+    `edges` are data edges and `pairs` direct links of the query `edges`.
+    """
     nodes, arrows = _numbered(edges, pairs)
     lines = ["flowchart LR"]
     for (kind, _, name), number in nodes.items():
@@ -27,7 +30,10 @@ def mermaid(edges: Iterable[DataEdgeRow], pairs: Iterable[NodePairRow]) -> str:
 
 
 def graphviz(edges: Iterable[DataEdgeRow], pairs: Iterable[NodePairRow]) -> str:
-    """Return a Graphviz graph; jobs are boxes, datasets cylinders."""
+    """Return a Graphviz graph; jobs are boxes, datasets cylinders.
+
+    The parameters are those of `mermaid`.
+    """
     nodes, arrows = _numbered(edges, pairs)
     lines = ["digraph lineage {", "  rankdir=LR;"]
     for (kind, _, name), number in nodes.items():
@@ -39,7 +45,10 @@ def graphviz(edges: Iterable[DataEdgeRow], pairs: Iterable[NodePairRow]) -> str:
 def _numbered(
     edges: Iterable[DataEdgeRow], pairs: Iterable[NodePairRow]
 ) -> tuple[dict[_Node, int], list[tuple[int, int]]]:
-    """Number the nodes; return them, and the edges in the direction of the data."""
+    """Number the nodes; return them, and the edges in the direction of the data.
+
+    Numbers are in the order in which the nodes appear. An edge is a pair of numbers.
+    """
     nodes: dict[_Node, int] = {}
 
     def number(kind: str, node: Name) -> int:

@@ -53,6 +53,9 @@ def write_file(ask: Source, node: str | None) -> str:
     Raises:
         ConfigError: the page is not built, or there are too many nodes.
         NotFoundError: there is no such node.
+
+    `ask` answers queries. `node` is an id or name; None for all nodes. The page finds each answer
+    by its key (`_key`), so the queries must be those that it asks.
     """
     code, worker, style = map(_asset, ("index-*.js", "elk-worker*.js", "style-*.css"))
     root = None if node is None else ask("node", {"node": node})["id"]
@@ -73,6 +76,10 @@ def write_file(ask: Source, node: str | None) -> str:
 
 
 def _asset(pattern: str) -> str:
+    """Return the text of a built file of the page, given a pattern.
+
+    Raises ConfigError if it is missing.
+    """
     found = sorted(_BUILT.glob(pattern))
     if not found:
         raise ConfigError(
@@ -82,6 +89,7 @@ def _asset(pattern: str) -> str:
 
 
 def _html(title: str, style: str, parts: dict[str, str]) -> str:
+    """Return the document; `parts` are texts that the loader unpacks, by the id of their script."""
     packed = {
         name: base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
         for name, text in parts.items()
@@ -122,6 +130,10 @@ def _policy(*scripts: str) -> str:
 
 
 def _key(name: str, params: Json) -> str:
+    """Return the key of an answer: the query and its parameters, without those of the size.
+
+    The page computes it in the same way, and cuts answers to the size that it needs.
+    """
     pairs = sorted(
         [key, str(value).lower() if isinstance(value, bool) else str(value)]
         for key, value in params.items()
@@ -131,11 +143,15 @@ def _key(name: str, params: Json) -> str:
 
 
 def _packed(value: object) -> str:
+    """Return a value as JSON without spaces, as JavaScript writes it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _pooled(answer: Json, pool: dict[str, int]) -> Json:
-    """Replace list items of an answer by their index in a pool, because many answers share them."""
+    """Replace list items of an answer by their index in a pool, because many answers share them.
+
+    `pool` has the index of each item by its JSON; new items are added.
+    """
     return {
         key: {"pool": [pool.setdefault(_packed(item), len(pool)) for item in value]}
         if isinstance(value, list) and value and isinstance(value[0], dict)
@@ -198,7 +214,10 @@ def _lists() -> Iterator[tuple[str, Json]]:
 
 
 def _graphs(ask: Source, id_: str) -> Iterator[tuple[str, Json]]:
-    """Yield the graphs around a node, as large as the page shows them at first."""
+    """Yield the graphs around a node, as large as the page shows them at first.
+
+    Each has its key.
+    """
     for level in _LEVELS:
         for datasets in ({}, {"datasets": True}):
             about = {"node": id_, "level": level, **datasets}

@@ -72,6 +72,9 @@ def write_parquet(
 
     `nodes`, `edges` and `present_runs` are the graph at every level and its effective runs;
     `columns` is the column lineage that each run reported.
+
+    `source` answers queries. `events` returns all events and is called twice. Raises ConfigError if
+    pyarrow is missing.
     """
     try:
         import pyarrow  # noqa: F401
@@ -104,6 +107,7 @@ def _at_levels(source: Source, query: str, parameter: str, **params: str) -> Ite
 
 
 def _write(path: Path, table: str, items: Iterable[object]) -> int:
+    """Write one table; return the number of its rows. `table` is its name in `COLUMNS`."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -128,6 +132,7 @@ def type_of(column: str) -> pa.DataType:
 
 
 def _row(columns: Mapping[str, str], item: object) -> _Row:
+    """Return an item as a row; `columns` has the places of the values."""
     row = {name: _converted(name, _value(item, place)) for name, place in columns.items()}
     started, ended = row.get("started_at"), row.get("ended_at")
     if isinstance(started, datetime) and isinstance(ended, datetime):
@@ -161,6 +166,7 @@ def _converted(column: str, value: object) -> object:
 
 
 def _columns(event: Json, aliases: _Aliases) -> Iterator[object]:
+    """Yield an item per source and transformation of each column that an event describes."""
     for output, lineage in _column_lineage(event):
         for link in lineage.links:
             for step in link.transformations or [(None, None)]:
@@ -192,6 +198,7 @@ def _column_lineage(event: Json) -> Iterator[tuple[Json, ColumnLineage]]:
 
 
 def _facet(item: object, name: str) -> Json:
+    """Return a facet of a part of an event; empty if it is missing or invalid."""
     facets = item.get("facets") if isinstance(item, dict) else None
     facet = facets.get(name) if isinstance(facets, dict) else None
     return facet if isinstance(facet, dict) else {}

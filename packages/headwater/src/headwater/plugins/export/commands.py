@@ -86,6 +86,10 @@ def export(
 
 
 def _write_page(client: Client, node: str | None, output: Path | None) -> None:
+    """Write the page to a file, or to standard output without one.
+
+    Raises ConfigError if the file cannot be written.
+    """
     from headwater.plugins.export._file import write_file
 
     if output is None:
@@ -111,6 +115,7 @@ def events_of(client: Client, page_size: int = 500) -> Iterator[Json]:
 
 
 def _from_log(client: Client) -> Iterator[Json]:
+    """Yield the events of the log; damaged ones are reported and skipped."""
     from headwater.events import load
 
     with client.log() as log:

@@ -38,7 +38,11 @@ class Namespaces:
         return self.given.get(place, place)
 
     def of(self, place: str, platform: str, name: str) -> DatasetName:
-        """Return the name of a dataset; `place` is what the user maps to a namespace."""
+        """Return the name of a dataset; `place` is what the user maps to a namespace.
+
+        `place` is a platform, or a service or instance of one. `name` is the name in the catalog,
+        such as `database.schema.table`.
+        """
         self.places.add(place)
         namespace = self.given.get(place)
         if namespace is None and (scheme := _BUCKETS.get(platform)) and place == platform:
@@ -71,7 +75,10 @@ class Namespaces:
 
 
 def namespaces_of(options: Iterable[str]) -> Namespaces:
-    """Parse options such as `snowflake=snowflake://org-account`. Raises ConfigError."""
+    """Parse options such as `snowflake=snowflake://org-account`. Raises ConfigError.
+
+    The place is before the first equals sign.
+    """
     given: dict[str, str] = {}
     for option in options:
         place, equals, namespace = option.partition("=")

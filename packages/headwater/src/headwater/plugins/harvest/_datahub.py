@@ -3,6 +3,9 @@
 Datasets become DatasetEvents with the datasets that they are derived from, jobs and dashboards
 become JobEvents, and the runs of jobs RunEvents. A dbt model and the table that it builds are
 siblings in DataHub, and one dataset here. Dependencies between jobs without data are left out.
+
+Entities, aspects and URNs (ids of entities) are explained in `_datahub_file`. `_Pairs` maps a
+source to pairs of a column and its source column.
 """
 
 from __future__ import annotations
@@ -74,7 +77,11 @@ class DataHub:
     def harvest(
         self, cursor: Cursor, since: datetime | None, redactor: Redactor
     ) -> Iterator[Portion]:
-        """Yield the events of all files, which are one export. Raises ConfigError."""
+        """Yield the events of all files, which are one export. Raises ConfigError.
+
+        An export has no position, so `cursor` and `since` are not used; the caller drops known
+        events.
+        """
         entities: dict[str, Entity] = {}
         for path in self.paths:
             entities |= entities_of(path)
@@ -120,6 +127,8 @@ class _Export:
         """The table that each dbt model builds.
 
         DataHub's server derives siblings from copies of dbt models; other exports have only these.
+
+        Keys and values are URNs.
         """
         found: dict[str, str] = {}
         for entity in self._by_type["dataset"]:
@@ -132,7 +141,11 @@ class _Export:
         return found
 
     def _name(self, urn: object) -> DatasetName | None:
-        """Return the name of a dataset by its URN; None for other URNs."""
+        """Return the name of a dataset by its URN; None for other URNs.
+
+        The place that a user can map to a namespace is the platform, with the instance and the
+        environment if these are set (`postgres.eu/DEV`).
+        """
         urn = self._siblings.get(str(urn), str(urn))
         if (parts := dataset_of(urn)) is None:
             return None
@@ -175,7 +188,11 @@ class _Export:
     def _columns(
         self, aspect: Aspect
     ) -> Iterator[tuple[DatasetName | None, DatasetName, tuple[str, str]]]:
-        """Yield the target, the source, and the columns of both."""
+        """Yield the target, the source, and the columns of both.
+
+        The target is None if its URN is not that of a dataset. Columns of ephemeral models are left
+        out.
+        """
         for edge in objects(aspect.get("fineGrainedLineages")):
             for below in filter(None, map(field_of, edge.get("downstreams") or ())):
                 for above in filter(None, map(field_of, edge.get("upstreams") or ())):
@@ -195,6 +212,7 @@ class _Export:
         return JobRef(flow_ref.namespace, f"{flow_ref.name}.{job[1]}")
 
     def _job_event(self, entity: Entity) -> JobEvent | None:
+        """Return the event that declares a flow or a job; None if its URN cannot be read."""
         ref = self._job_ref(entity.urn)
         if ref is None:
             return None
@@ -211,7 +229,10 @@ class _Export:
         return job_event(ref, _declared(entity), inputs, outputs, at, _PRODUCER, kind)
 
     def _runs(self, entity: Entity) -> Iterator[RunEvent]:
-        """Yield the events of a run of a job, with the datasets of the run or else of the job."""
+        """Yield the events of a run of a job, with the datasets of the run or else of the job.
+
+        Events are in the order of their times; the result of a run determines its end.
+        """
         template = str(entity.get("dataProcessInstanceRelationships").get("parentTemplate"))
         ref = self._job_ref(template)
         if ref is None:

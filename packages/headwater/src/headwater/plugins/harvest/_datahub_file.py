@@ -3,6 +3,9 @@
 The file sink writes the aspects of entities as JSON, with decoded aspects or, with
 `legacy_nested_json_string`, as text (`datahub.ingestion.sink.file`). Older sources write snapshots
 with several aspects.
+
+An entity is a node of DataHub with a URN as its id. An aspect is a part of its metadata, such as
+`schemaMetadata`. A proposal sets one aspect of one entity.
 """
 
 from __future__ import annotations
@@ -62,6 +65,8 @@ def entities_of(path: Path) -> dict[str, Entity]:
     """Return the entities of a file by URN. Raises ConfigError if it is no export of DataHub.
 
     Proposals that cannot be read are ignored, with a warning.
+
+    Later proposals replace earlier ones; a patch adds to the aspect.
     """
     try:
         with open_unzipped(path) as file:
@@ -139,6 +144,8 @@ def _patch(aspect: Aspect, patch: Any) -> None:
 
     DataHub's sources send lineage like this by default, so that they do not replace what others
     reported (`datahub.specific`). Only additions occur in exports.
+
+    The aspect is changed in place. Operations other than add and replace are ignored.
     """
     for operation in objects(patch.get("patch") if isinstance(patch, dict) else patch):
         key, *keys = str(operation.get("path")).removeprefix("/").split("/")
@@ -200,6 +207,8 @@ def edges_of(aspect: Aspect, plain: str, edges: str) -> list[str]:
     """Return the URNs in an older and a newer key of an aspect.
 
     The older key of a chart has a union of one type: `{"string": URN}`.
+
+    `plain` is the older key with URNs, and `edges` the newer one with objects.
     """
     named = [
         next(iter(item.values()), None) if isinstance(item, dict) else item

@@ -6,6 +6,9 @@ else derived from the invocation instead of random; seeds and snapshots, which t
 are inputs of models, and seeds are runs that load their file; an ephemeral model is replaced with
 the tables that its query reads; tables and columns have the tags of the project; exposures are
 jobs; and failed runs have dbt's message.
+
+A node is a model, seed, snapshot or test of dbt, by its unique id. `run_results.json` has the
+results of the last command, `manifest.json` the project, and `catalog.json` the columns of tables.
 """
 
 from __future__ import annotations
@@ -103,6 +106,9 @@ class Dbt:
         Raises:
             ConfigError: the project or its artifacts cannot be read.
             HeadwaterError: the last invocation ran nothing, such as `dbt docs generate`.
+
+        The cursor is the id of the invocation and the time of the catalog; equal ones were
+        imported.
         """
         try:
             yield from self._portions(cursor, redactor)
@@ -117,6 +123,7 @@ class Dbt:
             ) from None
 
     def _portions(self, cursor: Cursor, redactor: Redactor) -> Iterator[Portion]:
+        """Yield the events in portions; the last one has the new cursor. Raises ConfigError."""
         processor = self._processor()
         try:
             results = orjson.loads(Path(processor.run_result_path).read_bytes())
@@ -149,6 +156,10 @@ class Dbt:
         yield Portion(lines, new_cursor)
 
     def _processor(self) -> DbtLocalArtifactProcessor:
+        """Return the library's reader of the artifacts.
+
+        Raises ConfigError if there is no project.
+        """
         more = ["--profiles-dir", str(self.profiles)] if self.profiles else []
         try:
             processor = Processor(
@@ -167,7 +178,11 @@ class Dbt:
 
 
 class _Invocation:
-    """One run of dbt; `results` and `catalog` are the artifacts of that name."""
+    """One run of dbt, from whose artifacts the events are made.
+
+    `results` and `catalog` are the artifacts of that name; `namespace` is that of the jobs; `ids`
+    has the ids of runs.
+    """
 
     def __init__(
         self,
@@ -259,7 +274,10 @@ class _Invocation:
         )
 
     def _message(self, event: RunEvent, node: str) -> str:
-        """Return dbt's message about a failed node, or those about the failed tests of a table."""
+        """Return dbt's message about a failed node, or those about the failed tests of a table.
+
+        A test event of the library is about all tests of one table.
+        """
         inputs = (item for item in event.inputs or () if isinstance(item, InputDataset))
         checks: Any = [
             item.inputFacets["dataQualityAssertions"] for item in inputs if item.inputFacets
@@ -277,6 +295,10 @@ class _Invocation:
         return "\n".join(f"{name}: {self._messages[test]}" for name, test in found)
 
     def _invocation_run(self) -> FinishedRun:
+        """Return the run of the invocation itself, of which all other runs are children.
+
+        It carries the facet with the nodes of the project and the tag with the target.
+        """
         results = self._results["results"]
         timings = [timing for result in results for timing in result["timing"]]
         ended = parse_time(self._results["metadata"]["generated_at"])
@@ -308,7 +330,10 @@ class _Invocation:
         return ids[event.run.runId]
 
     def _time(self, node: str, *, is_test: bool, is_start: bool) -> str:
-        """Return when a node, or its tests, began or ended; the library may use now instead."""
+        """Return when a node, or its tests, began or ended; the library may use now instead.
+
+        `is_test` selects the results of the tests of the node, and `is_start` the start.
+        """
         times = _times(self._results_by_node[is_test].get(node, ()), is_start=is_start)
         return str(
             (min if is_start else max)(times, default=self._results["metadata"]["generated_at"])
@@ -352,6 +377,8 @@ class _Invocation:
 
         Events of exposures declare all tables that they read. An empty facet in each table replaces
         one of dbt-ol, which may name exposures that no longer exist.
+
+        `node` is the id of its node; None to find it by name.
         """
         node = node or self._nodes.get((dataset.namespace, dataset.name))
         if node is None:
@@ -414,7 +441,10 @@ class _Invocation:
         inputs: Sequence[InputDataset],
         outputs: Sequence[OutputDataset] = (),
     ) -> FinishedRun:
-        """Return a run that the library omits, with the job name that it would have."""
+        """Return a run that the library omits, with the job name that it would have.
+
+        `kind` is `seed` or `test`, and `results` are those of the node or of its tests.
+        """
         base = self._dataset(node).name.rpartition(".")[0]
         suffix = f".build.{kind}" if self._processor.command == "build" else f".{kind}"
         name = f"{base}.{node.partition('.')[2]}{suffix}"
@@ -448,7 +478,10 @@ def _times(results: Iterable[Artifact], *, is_start: bool) -> list[str]:
 
 
 def _check_command(path: str, results: Artifact) -> None:
-    """Raise HeadwaterError if the results are not those of a run."""
+    """Raise HeadwaterError if the results are not those of a run.
+
+    Other commands, such as `dbt docs generate`, replace the results of the last run.
+    """
     command: str = (results.get("args") or {}).get("which") or "unknown"
     if command not in _RUNS:
         raise HeadwaterError(

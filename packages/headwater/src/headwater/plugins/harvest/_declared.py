@@ -1,4 +1,8 @@
-"""Datasets and jobs as catalogs describe them, and the events that declare them."""
+"""Datasets and jobs as catalogs describe them, and the events that declare them.
+
+The importers of catalogs share it. Times of events are those of the export, so equal exports give
+equal events.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,10 @@ def portions_of(
 def dataset_event(
     name: DatasetName, declared: Declared, sources: Sources, at: datetime, producer: str
 ) -> DatasetEvent:
-    """Return an event that declares a dataset and the datasets that it is derived from."""
+    """Return an event that declares a dataset and the datasets that it is derived from.
+
+    `sources` become column lineage; a dataset without any is only described.
+    """
     facets: dict[str, DatasetFacet] = {}
     if declared.columns:
         rows = ((column, *about) for column, about in declared.columns.items())
@@ -112,7 +119,10 @@ def job_event(
     producer: str,
     kind: job_type_job.JobTypeJobFacet,
 ) -> JobEvent:
-    """Return an event that declares a job; `outputs` maps each to its columns' sources."""
+    """Return an event that declares a job; `outputs` maps each to its columns' sources.
+
+    `kind` is the jobType facet, and `declared` has the texts of the catalog.
+    """
     facets: dict[str, JobFacet] = {"jobType": kind}
     if declared.description:
         facets["documentation"] = documentation_job.DocumentationJobFacet(
@@ -143,6 +153,8 @@ def column_lineage(sources: Sources, producer: str) -> lineage.ColumnLineageData
     """Return the facet of a dataset that is derived from others.
 
     A dataset without pairs of columns is a source of which no column is known.
+
+    A source without known columns gets an empty column name.
     """
     fields: dict[str, lineage.Fields] = {}
     whole = []

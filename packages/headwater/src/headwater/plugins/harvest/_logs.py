@@ -52,7 +52,10 @@ class LogFiles:
     def harvest(
         self, cursor: Cursor, since: datetime | None, redactor: Redactor
     ) -> Iterator[Portion]:
-        """Yield the new events of the files. Raises ConfigError."""
+        """Yield the new events of the files. Raises ConfigError.
+
+        A file or folder without log files is reported as a rejected line, not as an error.
+        """
         places: dict[str, _Position] = {
             k: (at, head) for k, (at, head) in cursor.get("files", {}).items()
         }
@@ -85,7 +88,11 @@ def _cursor(changed: int, places: dict[str, _Position]) -> Cursor:
 
 
 def _files(paths: Iterable[Path]) -> list[tuple[int, Path]]:
-    """Return all files with the time of their last change in nanoseconds, earliest first."""
+    """Return all files with the time of their last change in nanoseconds, earliest first.
+
+    Only names that look like those of logs count in a folder. Raises ConfigError for a missing
+    path.
+    """
     changes: dict[Path, int] = {}
     for path in paths:
         if not path.exists():
@@ -101,7 +108,11 @@ def _files(paths: Iterable[Path]) -> list[tuple[int, Path]]:
 def _read_file(
     path: Path, position: _Position | None, redactor: Redactor
 ) -> Iterator[tuple[Lines, _Position]]:
-    """Yield the events of some lines of a file, and the position to continue from."""
+    """Yield the events of some lines of a file, and the position to continue from.
+
+    `position` is the last one of the file; None to read it from the start. An incomplete last line
+    is read again by the next harvest.
+    """
     joiner: Joiner[int] = Joiner()
     lines = Lines(redactor)
     head, end = b"", 0
@@ -130,7 +141,10 @@ def _add_events(path: Path, numbered: Iterable[tuple[int, bytes]], lines: Lines)
 
 
 def _seek(file: BufferedIOBase, head: bytes, position: _Position | None) -> int:
-    """Seek to the last position of a file; to its start if it is another file."""
+    """Seek to the last position of a file; to its start if it is another file.
+
+    `head` is the beginning of the file. The digest in the position tells if it is the same file.
+    """
     if position is not None and position[0] and position[1] == _digest(head, position[0]):
         file.seek(position[0] - 1)
         if file.read(1):

@@ -1,4 +1,8 @@
-"""Tables, tags and exposures in the manifest of a dbt project."""
+"""Tables, tags and exposures in the manifest of a dbt project.
+
+A node is a model, seed, snapshot or test by its unique id, such as `model.shop.orders`. `_dbt`
+makes events of dbt's files with these functions.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +57,10 @@ _SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_vali
 
 
 def check_manifest(manifest: Artifact, path: str) -> None:
-    """Raise ConfigError if the parts of a manifest that are read have the wrong types."""
+    """Raise ConfigError if the parts of a manifest that are read have the wrong types.
+
+    `path` names the file in errors. Parts that are not read may have any type.
+    """
     for name in _MAPPINGS:
         _expect(manifest.get(name, {}), dict, f"{path}: {name}")
         for node, definition in manifest.get(name, {}).items():
@@ -81,7 +88,10 @@ def _expect(value: object, type_: type, place: str) -> None:
 
 
 def missing_profile(error: FileNotFoundError | KeyError, folder: str, profile: str) -> Exception:
-    """Return the error about a profile, its target or their file; other errors as they are."""
+    """Return the error about a profile, its target or their file; other errors as they are.
+
+    The library raises them without the name of the file. `folder` is that of profiles.yml.
+    """
     path = Path(folder, "profiles.yml")
     if isinstance(error, KeyError):
         missing = f"{error.args[0]!r} is missing"
@@ -96,7 +106,10 @@ def missing_profile(error: FileNotFoundError | KeyError, folder: str, profile: s
 
 
 def definitions(manifest: Artifact) -> dict[str, Artifact]:
-    """Return the definitions of the tables by their unique id; ephemeral models are no tables."""
+    """Return the definitions of the tables by their unique id; ephemeral models are no tables.
+
+    The keys are unique ids, and the values their entries in the manifest.
+    """
     return {
         node: definition
         for kind in ("nodes", "sources")
@@ -107,7 +120,10 @@ def definitions(manifest: Artifact) -> dict[str, Artifact]:
 
 
 def tables_above(manifest: Artifact, tables: Mapping[str, Artifact], node: str) -> list[str]:
-    """Return the nearest tables upstream, through ephemeral models, metrics and the like."""
+    """Return the nearest tables upstream, through ephemeral models, metrics and the like.
+
+    `tables` are those of `definitions`.
+    """
     parents = manifest["parent_map"]
     found: set[str] = set()
     open_ = list(parents.get(node, ()))
@@ -142,7 +158,10 @@ def tags_of(definition: Artifact, columns: Iterable[str]) -> tags_dataset.TagsDa
 def assertions_of(
     tests: Iterable[tuple[Artifact, Artifact]],
 ) -> dq.DataQualityAssertionsDatasetFacet:
-    """Return the results of tests as assertions, like OpenLineage's library; test and result."""
+    """Return the results of tests as assertions, like OpenLineage's library; test and result.
+
+    Each item is the entry of a test in the manifest, and its result.
+    """
     found = [
         dq.Assertion(
             assertion=(test.get("test_metadata") or test)["name"],
@@ -159,7 +178,10 @@ def assertions_of(
 def same_columns(
     namespace: str, name: str, columns: Iterable[str]
 ) -> lineage.ColumnLineageDatasetFacet:
-    """Return the column lineage of a copy: each column comes from the one of the same name."""
+    """Return the column lineage of a copy: each column comes from the one of the same name.
+
+    `namespace` and `name` are those of the source.
+    """
     kinds = [lineage.Transformation("DIRECT", "IDENTITY")]
     fields = {
         column: lineage.Fields([lineage.InputField(namespace, name, column, kinds)])
@@ -169,7 +191,10 @@ def same_columns(
 
 
 def _tags(definition: Artifact) -> Iterator[tuple[str, str, str]]:
-    """Yield key, value and source of each tag; dbt 1.10 moved tags and meta into `config`."""
+    """Yield key, value and source of each tag; dbt 1.10 moved tags and meta into `config`.
+
+    Of `meta`, only texts, numbers and switches are tags.
+    """
     config = definition.get("config") or {}
     tags = dict.fromkeys([*(definition.get("tags") or ()), *(config.get("tags") or ())])
     yield from ((tag, "true", "DBT") for tag in tags)
@@ -188,7 +213,10 @@ def omitted_table(manifest: Artifact, test: Artifact) -> str | None:
 
 
 def correct_test(manifest: Any, result: Artifact) -> None:
-    """Set the severity of a result, by warn_if and error_if, and the table under test."""
+    """Set the severity of a result, by warn_if and error_if, and the table under test.
+
+    The manifest is changed. OpenLineage's library reads the severity from it.
+    """
     test = manifest["nodes"].get(result["unique_id"], {})
     severity = {"warn": "warn", "fail": "error", "error": "error"}.get(result["status"])
     if severity and test:
@@ -218,7 +246,10 @@ class _ConfigFacet(JobFacet):
 
 
 def with_config(job: Job, manifest: Artifact) -> Job:
-    """Return a job with the texts in its model's configuration that may name columns."""
+    """Return a job with the texts in its model's configuration that may name columns.
+
+    The check of a dropped column searches these texts for the name of the column.
+    """
     facets: Any = job.facets
     node = manifest["nodes"].get(facets["dbt_node"].unique_id)
     if node is None or facets["jobType"].jobType not in ("MODEL", "SNAPSHOT"):
@@ -246,6 +277,8 @@ def table_config(definition: Artifact, options: Options) -> dict[str, DatasetFac
 
     They are given, and for a source also those that `dbt source freshness` reads. dbt 1.10 moved
     the options of sources into `config`. Without texts, the facet replaces an earlier one.
+
+    `definition` is the entry of the table in the manifest.
     """
     found = dict(options)
     is_source = definition["resource_type"] == "source"
@@ -282,7 +315,10 @@ def skipped_event(
     output: Dataset,
     at: datetime,
 ) -> JobEvent:
-    """Return the event that declares the job of a model or snapshot that dbt skipped."""
+    """Return the event that declares the job of a model or snapshot that dbt skipped.
+
+    `namespace` is that of the jobs, `node` the unique id, and `at` the time of the results.
+    """
     kind, _, name = node.partition(".")
     definition = manifest["nodes"][node]
     suffix = ".snapshot" if kind == "snapshot" else ""
@@ -304,7 +340,10 @@ def skipped_event(
 def exposure_event(
     namespace: str, exposure: Artifact, inputs: Iterable[Dataset], at: datetime
 ) -> JobEvent:
-    """Return the event that declares an exposure as a job that reads tables."""
+    """Return the event that declares an exposure as a job that reads tables.
+
+    `exposure` is its entry in the manifest, and `inputs` are the tables that it shows.
+    """
     owner = exposure.get("owner") or {}
     name = owner.get("name") or owner.get("email")
     text = exposure.get("description") or exposure.get("label")

@@ -36,7 +36,10 @@ class Marquez:
 
     @property
     def source(self) -> str:
-        """The server and the database, without user and password."""
+        """The server and the database, without user and password.
+
+        Raises ConfigError if the connection string is invalid.
+        """
         try:
             parts = conninfo_to_dict(self.conninfo)
         except psycopg.ProgrammingError as error:
@@ -50,7 +53,15 @@ class Marquez:
     def harvest(
         self, cursor: Cursor, since: datetime | None, redactor: Redactor
     ) -> Iterator[Portion]:
-        """Yield the events that Marquez stored since the last harvest, in that order."""
+        """Yield the events that Marquez stored since the last harvest, in that order.
+
+        The cursor is the time when the last read event was stored. Events with that time are read
+        again.
+
+        Raises:
+            ConfigError: it is not a database of Marquez.
+            ServerError: the database does not respond.
+        """
         after = cursor.get("createdAt")
         source = self.source
         try:

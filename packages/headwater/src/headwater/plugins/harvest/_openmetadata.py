@@ -2,6 +2,8 @@
 
 Each row is an edge between two entities or two columns (`LineageRepository.exportCsvAsync`). A row
 with columns has no pipeline, also if OpenMetadata knows it, so these edges have no job.
+
+An FQN is a fully qualified name: the service, database, schema and table, joined by dots.
 """
 
 from __future__ import annotations
@@ -60,7 +62,10 @@ class OpenMetadata:
     def harvest(
         self, cursor: Cursor, since: datetime | None, redactor: Redactor
     ) -> Iterator[Portion]:
-        """Yield the events of all files; equal edges of several exports are one. ConfigError."""
+        """Yield the events of all files; equal edges of several exports are one. ConfigError.
+
+        The caller drops known events, so that `cursor` and `since` are not used.
+        """
         rows = [row for path in self.paths for row in _rows(path)]
         at = datetime.fromtimestamp(max(path.stat().st_mtime for path in self.paths), UTC)
         export = _Export(rows, self.namespaces, at)
@@ -114,7 +119,11 @@ class _Export:
             pairs.add((_column(target, row["toEntityFQN"]), _column(source, row["fromEntityFQN"])))
 
     def _entity(self, row: _Row, side: str) -> DatasetName:
-        """Return the name of an entity; keep its owners."""
+        """Return the name of an entity; keep its owners.
+
+        `side` is `from` or `to`, the beginning of the column names. BigQuery needs no host, so its
+        platform determines the namespace unless the user passed one for the service.
+        """
         service = row[f"{side}ServiceName"]
         platform = (row.get(f"{side}ServiceType") or service).lower()
         parts = _parts(row[f"{side}EntityFQN"])
@@ -130,7 +139,10 @@ class _Export:
 
 
 def _rows(path: Path) -> list[_Row]:
-    """Read the rows of a CSV file, which may be compressed. Raises ConfigError."""
+    """Read the rows of a CSV file, which may be compressed. Raises ConfigError.
+
+    Raises ConfigError for a file without the required columns, or a row without their values.
+    """
     try:
         with open_unzipped(path) as file:
             text = file.read().decode("utf-8-sig")

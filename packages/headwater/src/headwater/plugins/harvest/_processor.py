@@ -1,4 +1,7 @@
-"""The library of dbt-ol, changed so that its events agree with the results of dbt."""
+"""The library of dbt-ol, changed so that its events agree with the results of dbt.
+
+Methods with the library's names override its behavior; the library calls them.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,8 @@ class Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
 
         It is that of `--profiles-dir` or `DBT_PROFILES_DIR`, else the working directory or the
         project if it contains the file, else `~/.dbt`.
+
+        `command` is dbt's command line. dbt itself searches in this order.
         """
         if not (command or os.environ.get("DBT_PROFILES_DIR")):
             for folder in (Path.cwd(), self.project):
@@ -44,6 +49,8 @@ class Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
         Raises:
             FileNotFoundError: the library then reads another file.
             ConfigError: the file is no mapping or too large.
+
+        A path that does not exist is not an error for the library.
         """
         content = parse_yaml(Path(path).read_bytes(), path, may_alias=True)
         if not isinstance(content, dict):
@@ -66,6 +73,8 @@ class Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
         """Return manifest, run_results, profile and catalog.
 
         Tests without a result, and those that the library omits, are left out.
+
+        Changes of the artifacts are made in memory only.
         """
         try:
             manifest, results, profile, catalog = super().get_dbt_metadata()

@@ -1,4 +1,7 @@
-"""Run a harvester: keep its cursor, drop known events, store the new ones, and count them."""
+"""Run a harvester: keep its cursor, drop known events, store the new ones, and count them.
+
+`commands` creates a `State` and a `Harvest`, which reads and stores the portions of a `Harvester`.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,11 @@ class State:
 
     @classmethod
     def of(cls, folder: Path, source: str, target: str, *, is_reset: bool = False) -> State:
-        """Load the state; empty if there is no file or `is_reset`. Raises LogError."""
+        """Load the state; empty if there is no file or `is_reset`. Raises LogError.
+
+        `source` is the identity of the harvester, and `target` the server or log to store in. Each
+        pair has its own file in `folder`.
+        """
         digest = hashlib.sha256(f"{source}\n{target}".encode()).hexdigest()[:16]
         state = cls(folder / f"{source.partition(':')[0]}-{digest}.json")
         if is_reset:
@@ -112,7 +119,10 @@ class State:
         return state
 
     def write(self) -> None:
-        """Write the file atomically."""
+        """Write the file atomically.
+
+        A crash leaves the old file. Raises LogError.
+        """
         content = orjson.dumps({"cursor": self.cursor, "recent": list(self.recent)})
         temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
@@ -130,7 +140,11 @@ class State:
 
 
 class Harvest:
-    """One harvest: read the new events, count them, and store them now or after confirmation."""
+    """One harvest: read the new events, count them, and store them now or after confirmation.
+
+    Use either `store`, or `count` and then `store_from`. `since` drops older events, also for later
+    harvests.
+    """
 
     def __init__(
         self,
@@ -155,7 +169,10 @@ class Harvest:
         return self.summary
 
     def store_from(self, buffer: IO[bytes], store: Store) -> None:
-        """Store the events of a buffer."""
+        """Store the events of a buffer.
+
+        `buffer` is the file that `count` wrote.
+        """
         buffer.seek(0)
         for line in buffer:
             portion = orjson.loads(line)
@@ -176,6 +193,7 @@ class Harvest:
             yield self._new_lines(portion), portion.cursor
 
     def _new_lines(self, portion: Portion) -> Lines:
+        """Return the lines of a portion with only its new events; count all of them."""
         lines = Lines(self._redactor)
         self.summary.refuse(portion.lines.rejected_lines)
         for entry in portion.lines.entries:

@@ -27,6 +27,8 @@ class RunIds:
         """Return the id of the next run of a job; `parts` identify the run in the invocation.
 
         If an earlier import stored the run under its derived id, it keeps this id.
+
+        Each call for a job takes the next stored id, in sorted order.
         """
         derived = run_id("dbt", self._invocation, *parts)
         stored = self._ids_by_job[JobRef(job.namespace, without_build(job.name))]

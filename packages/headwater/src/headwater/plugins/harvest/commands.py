@@ -48,7 +48,10 @@ class _Harvesters(TyperGroup):
         return list(parts("harvesters"))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of a harvester: its own options and the common ones."""
+        """Return the command of a harvester: its own options and the common ones.
+
+        typer calls it with the name that the user typed. None if there is no such harvester.
+        """
         from headwater.plugins.harvest.harvester import load_harvester
 
         create = load_harvester(cmd_name)
@@ -88,7 +91,10 @@ def _command(function: Callable[..., Any]) -> Any:
 
 
 def _run(create: Callable[[], Harvester], options: _Options) -> None:
-    """Harvest; show the summary before or after storing, and ask in between unless `yes`."""
+    """Harvest; show the summary before or after storing, and ask in between unless `yes`.
+
+    `create` returns the harvester with its own options; it may raise ConfigError.
+    """
     from headwater.collect.store import opened_store
     from headwater.console.render import print_line
     from headwater.plugins.harvest._run import Harvest, State
@@ -130,7 +136,11 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
 
 
 def _runs_of(settings: Settings, is_local: bool, own_id: str) -> list[tuple[JobRef, str]]:
-    """Return the runs of the target that have an id in their orchestrator."""
+    """Return the runs of the target that have an id in their orchestrator.
+
+    `own_id` is the id in the orchestrator, such as dbt's invocation. Without an answer, the list is
+    empty and a warning is printed.
+    """
     from headwater.console.render import print_line
     from headwater.console.source import every, open_source
     from headwater.errors import HeadwaterError, LogError

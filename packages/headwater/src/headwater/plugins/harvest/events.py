@@ -25,7 +25,10 @@ def run_id(*parts: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FinishedRun(ReportedRun):
-    """A finished run; `state` is the event type of its end."""
+    """A finished run; `state` is the event type of its end.
+
+    `language` is that of the error. Times have a zone.
+    """
 
     language: str = "SQL"
     started: datetime

@@ -80,6 +80,8 @@ def load_harvester(
     Raises:
         ConfigError: the package of the harvester, or a package that it needs, is missing; also
             raised by the function.
+
+    `name` is the command below `headwater harvest`.
     """
     point = parts("harvesters", installed).get(name)
     if point is not None:
@@ -93,6 +95,7 @@ def load_harvester(
 
 
 def _naming_missing(name: str, create: Callable[..., Harvester]) -> Callable[..., Harvester]:
+    """Return the function, with an error that names the package to install if an import fails."""
     package = create.__module__.partition(".")[0].replace("_", "-")
 
     @functools.wraps(create)

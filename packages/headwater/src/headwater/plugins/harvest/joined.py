@@ -35,7 +35,11 @@ _LOG_KEYS = {"eventTime", "timestamp", "@timestamp", "time", "ts", "level", "log
 
 
 class Joiner(Generic[Where]):
-    """Join the lines of one stream; a joined line has the `where` of its first piece."""
+    """Join the lines of one stream; a joined line has the `where` of its first piece.
+
+    `where` is the place of a line, such as a position. Lines of several streams need several
+    joiners.
+    """
 
     def __init__(self) -> None:
         self._pieces: list[tuple[Where, bytes]] = []
@@ -47,7 +51,10 @@ class Joiner(Generic[Where]):
         return self._pieces[0][0] if self._pieces else None
 
     def feed(self, where: Where, line: bytes) -> Iterator[tuple[Where, bytes]]:
-        """Add a line; yield the lines that are complete."""
+        """Add a line; yield the lines that are complete.
+
+        A line that cannot be part of an event is yielded at once. Call `close` after the last line.
+        """
         if self._pieces and not _starts_a_line(line):
             yield from self._continue(where, line)
             return
@@ -66,6 +73,10 @@ class Joiner(Generic[Where]):
         yield from pieces
 
     def _continue(self, where: Where, line: bytes) -> Iterator[tuple[Where, bytes]]:
+        """Add a piece to the incomplete line; yield the line once it is complete.
+
+        It is given up if it is too long or a character was lost between two pieces.
+        """
         is_torn = self._pieces[-1][1].endswith(_LOST) or line.startswith(_LOST)
         self._pieces.append((where, line))
         whole = b"".join(piece for _, piece in self._pieces)

@@ -17,7 +17,10 @@ _PIPE_WIDTH = 1_000  # columns
 
 
 def print_summary(summary: Summary) -> None:
-    """Print a table of the jobs, the totals and the reasons of rejected lines."""
+    """Print a table of the jobs, the totals and the reasons of rejected lines.
+
+    At most 40 jobs are listed, those with most new events first.
+    """
     jobs = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
     if jobs:
         table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)

@@ -32,7 +32,8 @@ def jobs_with_option(generations: Generations, column: Column) -> list[str]:
     """Return the dbt jobs whose options name a column of a dataset.
 
     All options of the jobs that write it count, and the hooks of those that read it: they may
-    contain queries.
+    contain queries. Each is a text for a reason of the verdict: the job with the options in
+    parentheses.
     """
     state, found = generations.state, []
     for ref in _dbt_writers(generations, column):
@@ -77,6 +78,10 @@ def table_options(state: State, column: Column) -> list[str]:
 
 
 def _naming(options: Iterable[tuple[str, list[str]]], column: Column) -> list[str]:
+    """Return the options that name a column, sorted; texts may contain SQL.
+
+    `options` has each option with its texts. `check_cols: all` names every column.
+    """
     name = re.compile(rf"(?<!\w){re.escape(column.field)}(?!\w)", re.IGNORECASE)
     found = {
         option
@@ -110,12 +115,14 @@ def readers_of_unknown_source(generations: Generations, column: Column) -> list[
 
 
 def _dbt_writers(generations: Generations, column: Column) -> Iterator[JobRef]:
+    """Yield the dbt jobs of models and snapshots that write the dataset of a column."""
     for ref in sorted(generations.writers(column.dataset)):
         if _is_of_dbt(generations.state, ref, _BUILT):
             yield ref
 
 
 def _is_of_dbt(state: State, ref: JobRef, types: tuple[str, ...] = ()) -> bool:
+    """Return True if a job is one of dbt and, with `types`, of one of these types."""
     job = state.jobs.get(ref)
     kind = job.facets.parsed(JobType) if job else None
     is_of_dbt = kind is not None and (kind.integration or "").upper() == "DBT"
@@ -123,10 +130,12 @@ def _is_of_dbt(state: State, ref: JobRef, types: tuple[str, ...] = ()) -> bool:
 
 
 def _reported(state: State, ref: JobRef) -> bool:
+    """Return True if the options of a job were imported by `headwater harvest dbt`."""
     return isinstance(state.jobs[ref].facets.get(CONFIG).get("options"), dict)
 
 
 def _options(state: State, ref: JobRef, column: Column) -> Iterator[tuple[str, list[str]]]:
+    """Yield the options of a job, each with its texts; without an import, those of dbt-ol."""
     if _reported(state, ref):
         yield from _texts(state.jobs[ref].facets.get(CONFIG))
     else:
@@ -134,12 +143,14 @@ def _options(state: State, ref: JobRef, column: Column) -> Iterator[tuple[str, l
 
 
 def _texts(config: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each option of a facet with the texts in its value."""
     options = config.get("options")
     for option, value in options.items() if isinstance(options, dict) else ():
         yield option, list(strings_in(value))
 
 
 def _model_config(state: State, column: Column) -> dict[str, object]:
+    """Return the configuration that dbt-ol reports with a dataset; empty if there is none."""
     for book in facets_of(state, Node.of_dataset(column.dataset)):
         config = book.get("dbt_model").get("config")
         if isinstance(config, dict):

@@ -77,9 +77,10 @@ def drop_verdict(
     rows: Sequence[AffectedNode],
     possible: Sequence[AffectedNode],
 ) -> DropVerdict:
-    """Return the verdict on dropping a column with some direct, indirect and possible dependents.
+    """Return the verdict on dropping a column, for the query `impact`.
 
-    Jobs and views without column lineage appear only as nodes in `possible`.
+    `field` is the name of the column of `root`. `values` takes values from it, and `rows` depends
+    on it indirectly. Jobs and views without column lineage appear only as nodes in `possible`.
     """
     unreported = [
         node["name"]
@@ -183,7 +184,10 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
 def _in_folders(
     readers: set[tuple[JobRef, DatasetName]], views: set[tuple[DatasetName, DatasetName]]
 ) -> list[DropReason | None]:
-    """Return reasons for jobs and views that use a folder, naming the folder or part used."""
+    """Return reasons for jobs and views that use a folder, naming the folder or part used.
+
+    A pair has the job or view, and the folder or part that it uses.
+    """
     return [
         _reason(
             "unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
@@ -200,7 +204,10 @@ def _in_folders(
 
 
 def unknown_readers(generations: Generations, root: Node) -> list[DropReason]:
-    """Return reasons why nodes without an edge may use a dataset: they use its folder or files."""
+    """Return reasons why nodes without an edge may use a dataset: they use its folder or files.
+
+    `root` is the node of an impact without a column. Nodes that it affects anyway are left out.
+    """
     if root.type == "job":
         return []
     readers = readers_of_folders(generations, root.dataset_name)
@@ -223,6 +230,7 @@ def _is_derived(generations: Generations, node: AffectedNode) -> bool:
 
 
 def _removed(removal: Removal) -> DropReason:
+    """Return a reason that the dataset itself was removed."""
     return {"kind": "removed", "message": f"The dataset was {removal_text(removal)}."}
 
 
@@ -314,7 +322,10 @@ def _unknown_uses(generations: Generations, root: Node) -> list[str]:
 
 
 def _naming(generations: Generations, column: Column, known: set[str]) -> list[str]:
-    """Return the jobs whose SQL text names a column, except those with a known use."""
+    """Return the jobs whose SQL text names a column, except those with a known use.
+
+    `known` are names of jobs.
+    """
     name, state = column.dataset, generations.state
     refs = {*generations.readers(name), *generations.writers(name)}
     return sorted(
@@ -382,6 +393,7 @@ def _unread_changes(generations: Generations, root: Node) -> list[str]:
 
 
 def _runs(generations: Generations, ref: JobRef) -> Iterator[Run]:
+    """Return the runs of the effective generations of a job."""
     return (run for generation in generations.effective(ref) for run in generation.runs)
 
 
@@ -396,7 +408,11 @@ def _names(nodes: Sequence[AffectedNode]) -> list[str]:
 def _reason(
     kind: DropReasonKind, noun: str, one: str, many: str, names: list[str]
 ) -> DropReason | None:
-    """Return a reason about some names; None if there are none."""
+    """Return a reason about some names; None if there are none.
+
+    `noun` is what the names are, and `one` and `many` the rest of the sentence for one or more of
+    them. The first three names are listed.
+    """
     if not names:
         return None
     listed = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")

@@ -40,6 +40,8 @@ def impact(generations: Generations, root: Node, level: Level, depth: int) -> Af
 
     Readers of a dataset are at the distance 1, the datasets that they write at 2. A dataset whose
     contents were replaced since is only passed through: nothing in it depends on the node now.
+
+    `depth` is in edges; -1 has no limit. The query `impact` calls it for a node.
     """
     walked = reached(generations, root, "down", level)
     graph = LevelGraph.build(generations, level, walked)
@@ -97,7 +99,10 @@ def column_impact(generations: Generations, root: Node, field: str, depth: int) 
 def _possibly_affected(
     generations: Generations, graph: LevelGraph, walked: Walked, datasets: set[DatasetName]
 ) -> set[Node]:
-    """Return the jobs that read some datasets without column lineage, and all nodes downstream."""
+    """Return the jobs that read some datasets without column lineage, and all nodes downstream.
+
+    `walked` has the generations downstream with their edges, and `graph` is made of it.
+    """
     found: set[Node] = set()
     open_: list[Node] = []
     for generation, edges in walked.items():
@@ -128,7 +133,10 @@ def _possibly_affected(
 
 
 class _Describe:
-    """Descriptions of the nodes and columns that a change affects."""
+    """Descriptions of the nodes and columns that a change affects.
+
+    `graph` has the jobs below the changed node, and `tags` the tags there.
+    """
 
     def __init__(self, generations: Generations, graph: LevelGraph, tags: Tags) -> None:
         self._generations, self._graph, self._tags = generations, graph, tags
@@ -145,6 +153,7 @@ class _Describe:
         return affected
 
     def step(self, step: Step, distance: int) -> AffectedNode:
+        """Describe a column, with how it is computed and by which job."""
         name, field = step.column
         return {
             **self._dataset(Node.of_dataset(name), distance),
@@ -156,6 +165,7 @@ class _Describe:
         }
 
     def _dataset(self, node: Node, distance: int) -> AffectedNode:
+        """Describe a dataset with its removal, its newest writer and their owners."""
         state = self._generations.state
         affected = self._affected(node, distance, kind_of(state, node))
         affected["removal"] = removal_of(state, node.dataset_name)
@@ -167,6 +177,7 @@ class _Describe:
         return affected
 
     def _affected(self, node: Node, distance: int, kind: str) -> AffectedNode:
+        """Return a description with the fields that all types have, and the others empty."""
         memory.charge()
         return {
             "distance": distance,

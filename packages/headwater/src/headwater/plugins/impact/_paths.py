@@ -75,7 +75,10 @@ class _Step(NamedTuple):
 def _control_path(
     generations: Generations, level: Level, control: ControlSteps, first: Node, last: Node
 ) -> list[PathNode]:
-    """Return the shortest path that may use control dependencies; empty if there is none."""
+    """Return the shortest path that may use control dependencies; empty if there is none.
+
+    Such steps lead from job to job, and restart the walk in the data graph of the job above.
+    """
 
     @cache
     def graph_of(root: Node) -> LevelGraph:
@@ -107,7 +110,11 @@ def _searched(
     is_first: Callable[[T], bool],
     key: Callable[[T], object] = lambda step: step,
 ) -> list[T]:
-    """Return the steps from the first to the last one, searched upstream; empty if not found."""
+    """Return the steps from the first to the last one, searched upstream; empty if not found.
+
+    `above` returns the steps before one, `is_first` is true for the end of the search, and steps
+    with an equal `key` are visited once. The search is by breadth, so the path is a shortest one.
+    """
     leads_to: dict[object, T] = {key(last): last}
     open_ = deque([last])
     while open_:

@@ -85,6 +85,7 @@ def print_path(answer: PathAnswer) -> None:
 
 
 def _affected_row(node: models.AffectedNode) -> Sequence[RenderableType]:
+    """Return a node or column as a row: distance, name and details."""
     if node["type"] == "column":
         text, details = column_text(node), column_source(node)
     elif node["type"] == "dataset":

@@ -25,7 +25,13 @@ _REPLACED = ("model", "artifact")
 def clean_datasets(
     generations: Generations, versions: Sequence[Version], spread: Spread
 ) -> list[CleanDataset]:
-    """Return the datasets downstream, and those of the versions, that have none of the data now."""
+    """Return the datasets near bad versions whose present contents have none of their data.
+
+    The query `incident` lists them as clean. `spread` is what the versions reached, from
+    `spread_of`. Candidates are the datasets downstream of the versions and their own datasets;
+    those in `spread` that contain the data now are left out. `isProven` is false if times were
+    needed.
+    """
     state = generations.state
     affected = {node.node.dataset_name for node in spread.nodes if _is_current_dataset(node)}
     affected |= {named.name for named in versions if _is_present(generations, named)}
@@ -40,6 +46,7 @@ def clean_datasets(
 
 
 def _is_current_dataset(node: Affected) -> bool:
+    """Return True if a node of the spread is a dataset whose present contents have the data."""
     return node.node.type == "dataset" and node.is_current
 
 
@@ -74,7 +81,10 @@ def _is_proven(generations: Generations, name: DatasetName, bad: set[DatasetName
 
 
 def _is_known(generations: Generations, generation: Generation, name: DatasetName) -> bool:
-    """Return True if it is known which rows of a dataset a generation kept."""
+    """Return True if it is known which rows of a dataset a generation kept.
+
+    A model or artifact keeps none. For a table, it needs a commit report of one of the runs.
+    """
     state = generations.state
     if kind_of(state, Node.of_dataset(name)) in _REPLACED:
         return True
@@ -87,7 +97,10 @@ def _is_known(generations: Generations, generation: Generation, name: DatasetNam
 
 
 def _datasets_downstream(generations: Generations, root: Node) -> set[DatasetName]:
-    """Return the datasets downstream of one, without those whose contents were replaced since."""
+    """Return the datasets downstream of one, without those whose contents were replaced since.
+
+    Lineage alone decides here, at the level of tasks: a dataset may be in it without bad data.
+    """
     walked = reached(generations, root, "down", Level.TASK)
     datasets = {name for edges in walked.values() for name in only_datasets(edges.writes)}
     return datasets - replaced(generations, walked) - {root.dataset_name}

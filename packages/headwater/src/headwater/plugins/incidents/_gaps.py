@@ -22,10 +22,12 @@ def gaps_of(
     downstream: Sequence[JobRef],
     deleted_before: int,
 ) -> Iterator[VersionGap]:
-    """Yield what is unknown about a version.
+    """Yield what is unknown about a version, for the queries `version` and `incident`.
 
     `writers` and `downstream` are jobs that did not report the versions of their inputs. `writers`
-    wrote the version; `downstream` are connected with it only by times.
+    wrote the version; `downstream` are connected with it only by times. `deleted_before` is the
+    time (microseconds) before which events were deleted, and 0 if none were. The message of a kind
+    is the same for each version of a dataset, so that callers can merge gaps.
     """
     name = named.name.name
     if not named.writers:
@@ -56,5 +58,6 @@ def gaps_of(
 
 
 def _gap(kind: GapKind, message: str, jobs: Sequence[JobRef] = ()) -> VersionGap:
+    """Return a gap with the names of the jobs that did not report, sorted and each once."""
     names = [name_of(job) for job in sorted(set(jobs))]
     return {"kind": kind, "message": message, "jobs": names}

@@ -86,7 +86,11 @@ def incident_answer(
 
 
 def message_of(state: State, subject: Subject, spread: Spread, readers: int) -> str:
-    """Return a message about the incident, with the affected nodes by owner."""
+    """Return a message to owners about an incident, for the query and the alert.
+
+    Its lines are the bad versions, the counts, and one line per owner with the affected nodes.
+    `readers` is the number of runs that read the versions.
+    """
     failed = list(dict.fromkeys(check for bad in subject.bad for check in bad.checks))
     names = ", ".join(f"{bad.version.name.name}@{bad.version.version}" for bad in subject.bad[:3])
     more = f" and {len(subject.bad) - 3} more" if len(subject.bad) > 3 else ""
@@ -104,6 +108,7 @@ def message_of(state: State, subject: Subject, spread: Spread, readers: int) -> 
 
 
 def _bad(generations: Generations, bad: Bad) -> models.BadVersion:
+    """Return a bad version as part of an answer, with its writers."""
     return {
         **dataset_ref(bad.version.name),
         "version": bad.version.version,
@@ -114,7 +119,11 @@ def _bad(generations: Generations, bad: Bad) -> models.BadVersion:
 
 
 def _change(generations: Generations, named: Version) -> models.VersionChange | None:
-    """Return what differs from the previous write; None if one of the two runs is unknown."""
+    """Return what differs from the previous write; None if one of the two runs is unknown.
+
+    The previous write is the newest one of another run at or before it. Its answer has the commits
+    unless they are equal, and the inputs whose versions differ or are unknown.
+    """
     writes = sorted(writes_of(generations, named.name), key=lambda write: (write.at, write.version))
     own = next((write for write in writes if write.version == named.version), None)
     before = [write for write in writes if own and write.run is not own.run and write.at <= own.at]
@@ -142,6 +151,7 @@ def _change(generations: Generations, named: Version) -> models.VersionChange | 
 
 
 def _commit(generations: Generations, write: Write) -> str | None:
+    """Return the commit of the run of a write, or of the nearest run above it with a commit."""
     lineage = generations.levels.lineage(write.run)
     return next((code.get("version") for run in lineage if (code := code_of(run))), None)
 
@@ -149,7 +159,10 @@ def _commit(generations: Generations, write: Write) -> str | None:
 def _inputs(
     generations: Generations, name: DatasetName, write: Write
 ) -> dict[DatasetName, list[str]]:
-    """Return the versions of the inputs of the run of a write."""
+    """Return the versions of the inputs of the run of a write.
+
+    Other runs may have written the version, too; they are left out.
+    """
     named = version_of(generations.state, name, write.version)
     return {
         DatasetName(used["namespace"], used["name"]): used["versions"]
@@ -160,7 +173,10 @@ def _inputs(
 
 
 def _owners(state: State, spread: Spread) -> dict[str, list[str]]:
-    """Return the ids of the affected nodes by owner; "" for those without an owner."""
+    """Return the ids of the affected nodes by owner; "" for those without an owner.
+
+    Owners are sorted by name; "" comes last.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for node in spread.nodes:
         for owner in node.owners(state) or [""]:
@@ -171,7 +187,11 @@ def _owners(state: State, spread: Spread) -> dict[str, list[str]]:
 def writes_to_repeat(
     generations: Generations, versions: Sequence[Version], spread: Spread
 ) -> Iterator[tuple[Generation, DatasetName]]:
-    """Yield the writes of the datasets that contain the bad versions or their data now."""
+    """Yield the writes of the datasets that contain the bad versions or their data now.
+
+    `reruns` turns them into commands. A dataset that was written again without the data is left
+    out.
+    """
     for named in versions:
         present = {generation.writer for generation in generations.writing(named.name)}
         yield from ((writer, named.name) for writer in named.writers if writer in present)
@@ -184,7 +204,10 @@ def writes_to_repeat(
 def _gaps(
     generations: Generations, subject: Subject, spread: Spread, stored: int
 ) -> Iterator[models.VersionGap]:
-    """Yield what is unknown about each version, with the jobs of all of them."""
+    """Yield what is unknown about each version, with the jobs of all of them.
+
+    A gap of several versions is yielded once. `stored` is as `deleted_before` of `gaps_of`.
+    """
     found: dict[tuple[str, str], models.VersionGap] = {}
     for bad in subject.bad:
         gaps = gaps_of(
@@ -206,6 +229,10 @@ def _own_gaps(
     without_owner: Sequence[str],
     again: Sequence[models.Rerun],
 ) -> Iterator[models.VersionGap]:
+    """Yield the gaps of the incident itself: about checks, earlier writes, owners and commands.
+
+    `without_owner` has ids of affected nodes, and `again` the pipelines to run again.
+    """
     if any(bad.by == "time" for bad in subject.bad):
         message = "The check did not report the version that it checked; it is derived from times"
         yield {"kind": "checked_by_time", "message": message, "jobs": []}

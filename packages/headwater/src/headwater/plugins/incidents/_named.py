@@ -23,7 +23,10 @@ _NEAREST = 5
 
 
 class Version(NamedTuple):
-    """A version of a dataset, with the generations that wrote it."""
+    """A version of a dataset, with the generations that wrote it.
+
+    `find_version` and `version_of` make them. The queries of versions and incidents pass them on.
+    """
 
     name: DatasetName
     version: str
@@ -45,6 +48,8 @@ def find_version(state: State, text: str) -> Version:
     Raises:
         NotFoundError: there is no such dataset or version.
         AmbiguousError: several datasets have the version, or the name of the dataset is ambiguous.
+
+    A name may contain `@`, so each `@` is tried, the last one first.
     """
     missing: NotFoundError | None = None
     for at in reversed([place for place, char in enumerate(text) if char == "@"]):
@@ -82,6 +87,10 @@ def version_of(state: State, name: DatasetName, version: str) -> Version:
 
 
 def _of_dataset(state: State, name: DatasetName, version: str) -> Version | None:
+    """Return a version of a dataset, or the newest write below a run; None if there is neither.
+
+    `version` may also be the id of a run above the writer, or of an invocation of dbt.
+    """
     if has_version(state, name, version):
         return version_of(state, name, version)
     run_id = run_id_of(version)
@@ -99,7 +108,10 @@ def _ids_above(state: State, run: Run) -> Iterator[str | None]:
 
 
 def _newest(state: State, name: DatasetName) -> list[str]:
-    """Return the written versions of a dataset, newest first, then those that were only read."""
+    """Return the written versions of a dataset, newest first, then those that were only read.
+
+    The order of versions that were only read is by name.
+    """
 
     def place(write: Write) -> tuple[int, str]:
         return write.at, write.version

@@ -19,7 +19,10 @@ from headwater.projection import Run, RunKey
 
 
 class Reader(NamedTuple):
-    """A task run that read the version."""
+    """A task run that read a version, with the generation that it is part of.
+
+    `by` is "version" if the run reported the version, and "time" if it is derived from times.
+    """
 
     run: Run
     generation: Generation
@@ -27,7 +30,10 @@ class Reader(NamedTuple):
 
 
 class Readers(NamedTuple):
-    """The readers of a version, and the jobs whose runs read the dataset without a version."""
+    """The readers of a version, and the jobs that read the dataset without reporting a version.
+
+    A job is `silent` only if a run of it read after the version was written.
+    """
 
     found: list[Reader]
     silent: list[JobRef]
@@ -38,6 +44,8 @@ def readers_of(generations: Generations, version: Version) -> Readers:
 
     A run that reported versions read exactly these. If the run reported none, or the version is the
     id of a run, it is derived from times, as in other queries.
+
+    A version that was never written has no flows. Then only runs that reported it are found.
     """
     found: list[Reader] = []
     silent: dict[JobRef, None] = {}
@@ -64,7 +72,10 @@ def readers_of(generations: Generations, version: Version) -> Readers:
 
 
 def _reading(generations: Generations, name: DatasetName) -> Iterator[Generation]:
-    """Yield all generations with runs that read a dataset."""
+    """Yield all generations with runs that read a dataset.
+
+    The query jobs of a task are among the readers only after `of_task` split the task.
+    """
     for ref in generations.readers(name):
         of_task(generations, ref)  # adds to `queries`
         for generation in deadline.watched(generations.history(ref)):
@@ -75,7 +86,10 @@ def _reading(generations: Generations, name: DatasetName) -> Iterator[Generation
 def _versions_by_task(
     generations: Generations, generation: Generation, name: DatasetName
 ) -> dict[RunKey, tuple[Run, set[str]]]:
-    """Return the task runs that read a dataset, with the versions that they reported."""
+    """Return the task runs of a generation that read a dataset, with their reported versions.
+
+    A set is empty if the run reported none. Runs below a task run count as the task run.
+    """
     primary = generations.state.identity.primary
     found: dict[RunKey, tuple[Run, set[str]]] = {}
     versions: dict[RunKey, set[str]] = defaultdict(set)

@@ -22,6 +22,8 @@ _SECRET = "***"
 
 
 class _Part(NamedTuple):
+    """A write to repeat: the top run of its pipeline, the dataset, the start (microseconds)."""
+
     run: Run
     name: DatasetName
     started: int
@@ -33,6 +35,8 @@ def reruns(
     """Return the pipelines that write some datasets again, in the order in which they ran.
 
     `writes` are the datasets with the generations that wrote them.
+
+    A pipeline is listed once. Its command repeats the newest of the top runs.
     """
     parts: dict[object, list[_Part]] = {}
     for generation, name in writes:
@@ -45,6 +49,7 @@ def reruns(
 
 
 def _rerun(state: State, parts: Sequence[_Part]) -> Rerun:
+    """Return how to repeat a pipeline. `parts` are its writes and not empty."""
     top = max((part.run for part in parts), key=lambda run: place_of_run(state, run))
     names = sorted({part.name for part in parts})
     tool = platform_of(state, Node.of_job(top.key.job))
@@ -57,7 +62,11 @@ def _rerun(state: State, parts: Sequence[_Part]) -> Rerun:
 
 
 def _command(tool: str | None, top: Run, names: Sequence[DatasetName]) -> str | None:
-    """Return the command that repeats a run of a pipeline; None if it is unknown."""
+    """Return the command that repeats a run of a pipeline; None if it is unknown.
+
+    `tool` is the integration, such as AIRFLOW. `names` are the datasets to write again: dbt selects
+    their models, and the other tools repeat the whole pipeline. The command is quoted for a shell.
+    """
     parameters = parameters_of(top)
     if _SECRET in json.dumps(parameters):  # masked when it was stored
         return None
@@ -78,6 +87,7 @@ def _command(tool: str | None, top: Run, names: Sequence[DatasetName]) -> str | 
 
 
 def _option(name: str, value: object) -> list[str]:
+    """Return a parameter of a Metaflow flow as words of a command, or none for a null."""
     return (
         []
         if value is None

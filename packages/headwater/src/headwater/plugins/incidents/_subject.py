@@ -24,7 +24,10 @@ from headwater.projection.derived import descendants_of
 
 @dataclass(slots=True)
 class Bad:
-    """A bad version, with the failed assertions about it."""
+    """A bad version, with the failed assertions about it.
+
+    `by` is "time" if a check did not report which version it checked.
+    """
 
     version: Version
     by: By = "version"
@@ -33,7 +36,10 @@ class Bad:
 
 @dataclass(slots=True)
 class Subject:
-    """The subject of an incident."""
+    """The subject of an incident: what the user named, and the bad versions found for it.
+
+    `id` is the text that names it in messages: a run id, the id of a node, or DATASET@VERSION.
+    """
 
     kind: Literal["check", "run", "version"]
     id: str
@@ -72,6 +78,7 @@ def find_subject(state: State, text: str) -> Subject:
 
 
 def _is_of_job(failure: Failure, ref: JobRef) -> bool:
+    """Return True if a run of the job reported the failed check. Its runs below do not count."""
     return failure.check.run is not None and failure.check.run.key.job == ref
 
 
@@ -87,6 +94,8 @@ def subject_of_checks(
 
     Raises:
         NotFoundError: there are none, or no run is known to have written what was checked.
+
+    The query `incident` and the alert rule `incident` call it.
     """
     if not failures:
         message = f"no check of {node_id(node)} fails now; pass the id of a run, or DATASET@VERSION"
@@ -95,6 +104,10 @@ def subject_of_checks(
 
 
 def _of_runs(state: State, text: str, runs: list[Run]) -> Subject:
+    """Return the bad versions of runs with one id, as `find_subject` explains.
+
+    `text` is the id as the user wrote it. Raises NotFoundError if the runs wrote nothing.
+    """
     members = [*runs, *(below for run in runs for below in descendants_of(state, run))]
     keys = {run.key for run in members}
     failures = [
@@ -163,4 +176,5 @@ def _with_checks(state: State, named: Version) -> Bad:
 
 
 def _id(named: Version) -> str:
+    """Return DATASET@VERSION with the id of the dataset."""
     return f"{node_id(named.node)}@{named.version}"

@@ -59,6 +59,9 @@ def taint_entry(
     Raises:
         NotFoundError: there is no such version, or it was not recalled.
         ConfigError: there is no reason.
+
+    The entry is an OpenLineage event of the dataset with a facet per version. The caller stores it.
+    A later statement about the version wins, so the new one gets a later time than all before.
     """
     if not reason.strip():
         raise ConfigError("reason: received an empty text, expected a non-empty string")
@@ -92,20 +95,24 @@ def taint_entry(
 
 
 def _all(state: State) -> Iterator[tuple[DatasetName, Taint]]:
+    """Yield all recalled versions with their datasets."""
     for name in tainted_datasets(state):
         yield from ((name, taint) for taint in taints_of(state, name))
 
 
 def _in(state: State, node: str) -> Iterator[tuple[DatasetName, Taint]]:
+    """Return the recalled versions whose data a dataset contains now. Raises NotFoundError."""
     return taints_in(generations_of(state), find_dataset(state, node).dataset_name)
 
 
 def _place(item: tuple[DatasetName, Taint]) -> Place:
+    """Return the place of a recalled version in the order of the pages."""
     name, taint = item
     return *name, taint.version
 
 
 def _answer(name: DatasetName, taint: Taint) -> TaintedVersion:
+    """Return a recalled version as part of an answer."""
     return {
         **dataset_ref(name),
         "version": taint.version,

@@ -38,7 +38,10 @@ MOST = 20
 
 
 def deleted_before(log: EventLog) -> int:
-    """Return the time (microseconds) before which events were deleted; 0 if none were."""
+    """Return the time (microseconds) before which events were deleted; 0 if none were.
+
+    Queries load it from the log, and the query gets it as `stored`.
+    """
     return log.pruned_until()
 
 
@@ -86,6 +89,7 @@ def version_answer(
 
 
 def _taint(state: State, named: Version) -> models.TaintInfo | None:
+    """Return the recall of a version; None if it is not recalled."""
     for taint in taints_of(state, named.name):
         if taint.version == named.version:
             return {"reason": taint.reason, "at": shown_time(taint.at)}
@@ -93,7 +97,10 @@ def _taint(state: State, named: Version) -> models.TaintInfo | None:
 
 
 def reader_answer(generations: Generations, named: Version, reader: Reader) -> models.VersionReader:
-    """Return a reader of a version as part of an answer."""
+    """Return a reader of a version as part of an answer.
+
+    `named` is the version that it read. The outputs are those that contain what it read.
+    """
     return {
         "run": run_line(generations.state, reader.run),
         "by": reader.by,
@@ -103,7 +110,10 @@ def reader_answer(generations: Generations, named: Version, reader: Reader) -> m
 
 
 def writers_of(generations: Generations, named: Version) -> Iterator[models.VersionWriter]:
-    """Yield the task runs that wrote a version, with the versions of their inputs."""
+    """Yield the task runs that wrote a version, with the versions of their inputs.
+
+    The query copies of a task are counted as the task.
+    """
     state = generations.state
     for generation in dict.fromkeys(writer.original for writer in named.writers):
         owners = {
@@ -134,7 +144,11 @@ def jobs_by_time(writers: Iterable[models.VersionWriter]) -> list[JobRef]:
 def _inputs(
     generations: Generations, generation: Generation, owner: Run, target: DatasetName
 ) -> list[models.UsedVersions]:
-    """Return the inputs of a task run that feed an output, with their versions."""
+    """Return the inputs of a task run that feed an output, with their versions.
+
+    `owner` is the task run and `target` the output. If a run reported no version of an input, the
+    versions are those that the flows say, and `by` is "time".
+    """
     primary = generations.state.identity.primary
     reported: dict[DatasetName, set[str]] = {}
     for run in generation.runs:
@@ -163,7 +177,10 @@ def _inputs(
 def _outputs(
     generations: Generations, generation: Generation, owner: Run, source: DatasetName
 ) -> list[models.WrittenVersions]:
-    """Return the outputs of a task run that an input feeds, with the versions that it wrote."""
+    """Return the outputs of a task run that an input feeds, with the versions that it wrote.
+
+    `owner` is the task run and `source` the input. An output without a write is left out.
+    """
     found: list[models.WrittenVersions] = []
     for name in sorted(only_datasets(generation.edges.targets_of(source))):
         writes = written_by(generations, generation, name)
@@ -175,7 +192,11 @@ def _outputs(
 
 @dataclass(slots=True)
 class Affected:
-    """A node that contains or uses data of a version."""
+    """A node that contains or uses data of a version.
+
+    `_parts` makes one per generation, and `spread_of` merges those of a node. `first` is the start
+    (microseconds) of its first run. `is_proven` is true if reported versions prove a way to it.
+    """
 
     node: Node
     versions: dict[str, int] = field(default_factory=dict)
@@ -216,7 +237,10 @@ class Affected:
 
 
 class Spread(NamedTuple):
-    """The nodes that contain or use data of a version."""
+    """The nodes that contain or use data of a version.
+
+    `spread_of` makes it. The other modules of incidents read it.
+    """
 
     nodes: list[Affected]
     """In the order of their first runs."""
@@ -227,7 +251,11 @@ class Spread(NamedTuple):
 
 
 def spread_of(generations: Generations, *versions: Version) -> Spread:
-    """Return the nodes that contain or use data of at least one of the versions."""
+    """Return the nodes that contain or use data of at least one of the versions.
+
+    Without writers, the walk starts at the runs that reported reading the version. The versions
+    themselves are no affected nodes, unless their dataset has other versions with the data.
+    """
     writes = [(writer, named.name) for named in versions for writer in named.writers]
     reads = [
         (reader.generation, named.name)
@@ -259,7 +287,10 @@ def spread_of(generations: Generations, *versions: Version) -> Spread:
 def _parts(
     generations: Generations, generation: Generation, writes: Iterable[DatasetName]
 ) -> Iterator[Affected]:
-    """Yield the written datasets of a generation, or else its job."""
+    """Yield the written datasets of a generation, or else its job.
+
+    `writes` are the datasets of it that contain the data.
+    """
     owners = [generations.levels.owner(run, Level.TASK) for run in generation.runs]
     runs = {owner.key: owner for owner in owners}
     names = only_datasets(writes)

@@ -25,13 +25,19 @@ from headwater.projection import State
 
 
 class _Rule(Protocol):
-    """A rule of the alerts file."""
+    """A rule of the alerts file, as the plugin of alerts passes it."""
 
-    def matches_dataset(self, names: Iterable[DatasetName]) -> bool: ...
+    def matches_dataset(self, names: Iterable[DatasetName]) -> bool:
+        """Return True if the rule is about a dataset, given all its names."""
+        ...
 
 
 def find_incidents(state: State, rule: _Rule, _changed: object) -> Iterator[tuple[str, Finding]]:
-    """Yield each dataset with failed checks and each recalled version, with owners and commands."""
+    """Yield a key and a finding for each dataset with failed checks and each recalled version.
+
+    The plugin of alerts calls it. The key identifies the incident: a message is sent once per key.
+    `_changed` is unused; other rules are told what changed.
+    """
     for name in deadline.watched(set(state.identity)):
         if rule.matches_dataset(state.identity.names(name)):
             yield from _failed(state, name)
@@ -39,6 +45,7 @@ def find_incidents(state: State, rule: _Rule, _changed: object) -> Iterator[tupl
 
 
 def _failed(state: State, name: DatasetName) -> Iterator[tuple[str, Finding]]:
+    """Yield the failed checks of a dataset as one finding, or nothing if none fails now."""
     failures = current_failures(state, checks_of(state, name))
     pairs = [(name, failure) for failure in failures]
     try:
@@ -53,6 +60,7 @@ def _failed(state: State, name: DatasetName) -> Iterator[tuple[str, Finding]]:
 
 
 def _recalled(state: State, name: DatasetName) -> Iterator[tuple[str, Finding]]:
+    """Yield a finding for each recalled version of a dataset."""
     for taint in taints_of(state, name):
         subject = subject_of_version(version_of(state, name, taint.version))
         found = _finding(state, name, subject)
@@ -62,6 +70,7 @@ def _recalled(state: State, name: DatasetName) -> Iterator[tuple[str, Finding]]:
 
 
 def _finding(state: State, name: DatasetName, subject: Subject) -> Finding:
+    """Return the finding: the message to the owners, and the commands as its remedy."""
     generations, versions = generations_of(state), [bad.version for bad in subject.bad]
     spread = spread_of(generations, *versions)
     readers = sum(len(readers_of(generations, version).found) for version in versions)

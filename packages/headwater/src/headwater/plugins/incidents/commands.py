@@ -81,6 +81,7 @@ def taint(
 
 
 def _store(client: Client, version: str, reason: str, *, is_cleared: bool) -> None:
+    """Write the recall of a version to the log of this machine, which `client` opens."""
     from headwater.plugins.incidents._taints import taint_entry
     from headwater.projection.live import Batch, Live
 

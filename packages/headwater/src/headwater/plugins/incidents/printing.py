@@ -61,6 +61,7 @@ def print_incident(answer: models.IncidentAnswer) -> None:
 
 
 def _print_list(title: str, rows: list[Text]) -> None:
+    """Print rows under a title, or nothing if there are none."""
     if rows:
         console = new_console()
         console.print()
@@ -69,16 +70,19 @@ def _print_list(title: str, rows: list[Text]) -> None:
 
 
 def _rerun(rerun: models.Rerun) -> Text:
+    """Return the command of a pipeline or, if unknown, the name of its job."""
     if rerun["command"]:
         return Text(rerun["command"])
     return job_text(rerun["job"]).append("  command unknown", "dim")
 
 
 def _name(node: str) -> str:
+    """Return the name in the id of a node, without type and most of the namespace."""
     return node.rpartition(":")[2]
 
 
 def _print_change(change: models.VersionChange) -> None:
+    """Print what differs between the run that wrote a bad version and the previous one."""
     console = new_console()
     console.print()
     title = f"Compared with version {change['previous']} of {change['name']}:"
@@ -95,6 +99,7 @@ def _print_change(change: models.VersionChange) -> None:
 
 
 def _print_writers(writers: list[models.VersionWriter]) -> None:
+    """Print the runs that wrote a version, each with its code and inputs."""
     console = new_console()
     for writer in writers:
         run = writer["run"]
@@ -110,6 +115,7 @@ def _print_writers(writers: list[models.VersionWriter]) -> None:
 
 
 def _print_readers(readers: list[models.VersionReader], count: int) -> None:
+    """Print the runs that read a version; `count` is their number before the limit."""
     console = new_console()
     console.print()
     if not readers:
@@ -127,6 +133,7 @@ def _print_readers(readers: list[models.VersionReader], count: int) -> None:
 
 
 def _print_affected(title: str, nodes: list[models.NodeWithVersion], count: int) -> None:
+    """Print the affected nodes under a title; `count` is their number before the limit."""
     if not nodes:
         return
     console = new_console()
@@ -137,6 +144,7 @@ def _print_affected(title: str, nodes: list[models.NodeWithVersion], count: int)
 
 
 def _affected(node: models.NodeWithVersion) -> tuple[Text, Text]:
+    """Return a node and its details. Current nodes get a star from the caller."""
     text = job_text(node) if node["type"] == "job" else dataset_text(node)
     newest = node["versions"][:1] + [run["runId"] for run in node["runs"][:1]]
     parts = [
@@ -173,15 +181,18 @@ def print_unknown(gaps: Iterable[models.VersionGap]) -> None:
 
 
 def _names(jobs: list[Name]) -> str:
+    """Return the names of jobs, cut to five."""
     names = ", ".join(job["name"] for job in jobs[:_MOST_NAMES])
     return names + (f" and {len(jobs) - _MOST_NAMES} more" if len(jobs) > _MOST_NAMES else "")
 
 
 def _used(used: models.UsedVersions) -> Text:
+    """Return an input with its versions and, if so, that they are derived from times."""
     versions = ", ".join(used["versions"]) or "unknown"
     return dataset_text(used).append(f"  version {versions}{_BY[used['by']]}", "dim")
 
 
 def _print_more(count: int) -> None:
+    """Print how many rows the limit left out, if any."""
     if count > 0:
         new_console().print(Text(f"  and {count:,} more: raise --limit", "dim"))

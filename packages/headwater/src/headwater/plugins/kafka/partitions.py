@@ -48,7 +48,10 @@ class Progress(NamedTuple):
 
 
 def save(log: EventLog, group: str, progress: Mapping[Partition, Progress]) -> None:
-    """Store the positions of a group in some partitions. Raises LogError."""
+    """Store the positions of a group in some partitions. Raises LogError.
+
+    `KafkaReader` calls it every few seconds.
+    """
     table, now = _partitions, time.time_ns() // 1_000
     with log.writing() as connection:
         for partition, (following, end) in sorted(progress.items()):

@@ -44,7 +44,10 @@ Properties = dict[str, str | int | float]
 
 
 class KafkaReader(ThreadedWorker):
-    """A reader of topics that runs in its own thread."""
+    """A reader of topics that runs in its own thread.
+
+    `workers` makes it, and the server starts and stops it.
+    """
 
     def __init__(self, properties: Properties, topics: Sequence[str], live: Live) -> None:
         """Create a consumer with properties of librdkafka.
@@ -65,7 +68,10 @@ class KafkaReader(ThreadedWorker):
         super().start()
 
     def warn(self, error: KafkaError | str) -> None:
-        """Log a problem once, and again only after messages were read."""
+        """Log a problem once, and again only after messages were read.
+
+        librdkafka calls it for errors outside of a poll, too.
+        """
         code, text = (error, error) if isinstance(error, str) else (error.code(), error.str())
         if code not in self._problems:
             self._problems.add(code)
@@ -102,7 +108,11 @@ class KafkaReader(ThreadedWorker):
         self._problems.clear()
 
     def _store(self, lines: Sequence[_Line]) -> bool:
-        """Store lines, with retries while the database fails. Return False if stopped before."""
+        """Store lines, with retries while the database fails. Return False if stopped before.
+
+        If the database refuses one line of several, each is stored alone; a line that it refuses
+        alone becomes a rejected line.
+        """
         found = sort_lines(lines, self._live.log.redactor)
         batch = Batch(found.entries, found.rejected_lines)
         while not self._stopping.is_set():
@@ -120,6 +130,7 @@ class KafkaReader(ThreadedWorker):
         return False
 
     def _note_progress(self) -> None:
+        """Store the positions of this reader's partitions, at most every two seconds."""
         if time.monotonic() - self._checked < _CHECK_SECONDS:
             return
         self._checked = time.monotonic()
@@ -133,7 +144,10 @@ class KafkaReader(ThreadedWorker):
             save(self._live.log, self._group, progress)
 
     def _committed(self, place: TopicPartition, start: int) -> int:
-        """Return the offset that the group committed; the start if there is none."""
+        """Return the offset that the group committed; the start if there is none.
+
+        `start` is the first offset of the partition.
+        """
         (found,) = self._consumer.committed([place], timeout=_CHECK_SECONDS)
         return found.offset if found.offset >= 0 else max(start, 0)
 
@@ -191,6 +205,10 @@ def workers(settings: Settings) -> Callable[[Live], list[KafkaReader]]:
 
 
 def _properties(settings: Settings) -> Properties:
+    """Return the properties of the consumer, of the file and of the server.
+
+    Raises ConfigError if the file is invalid or sets what the server sets.
+    """
     own: Properties = {
         "bootstrap.servers": settings.kafka,
         "group.id": settings.kafka_group,
@@ -207,7 +225,10 @@ def _properties(settings: Settings) -> Properties:
 
 
 def _stated(path: Path) -> Properties:
-    """Return the properties in a file; those with `_env` have the variables' values."""
+    """Return the properties in a file; those with `_env` have the variables' values.
+
+    Raises ConfigError if the file is invalid or a variable is not set.
+    """
     found = read_yaml(path) or {}
     if not isinstance(found, dict) or not all(
         isinstance(key, str) and isinstance(value, (str, int, float))

@@ -42,7 +42,10 @@ _MOST_PAIRS = 10_000
 
 
 class Group:
-    """The nodes of a group, and the groups in it."""
+    """The nodes of a group, and the groups in it.
+
+    `MapIndex.groups` has it by its path.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -54,7 +57,10 @@ class Group:
 
 
 class MapIndex:
-    """The groups of a state, as of the revision of the last update."""
+    """The groups of a state, as of the revision of the last update.
+
+    The query `map` updates it first, then reads `groups`, `paths` and `problems`.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -99,6 +105,10 @@ class MapIndex:
             del self._unlinked[ref]
 
     def _put_all(self) -> None:
+        """Put the waiting nodes into their groups.
+
+        Many nodes are sorted at the end, because inserting each at its place is slower.
+        """
         is_bulk = len(self._waiting) > len(self.paths)
         unsorted: dict[Path, Group] = {}
         for node in deadline.watched(list(self._waiting)):
@@ -111,7 +121,10 @@ class MapIndex:
             group.members.sort()
 
     def _put(self, node: Node, *, is_sorted: bool) -> list[Path]:
-        """Put a node into its groups; return their paths."""
+        """Put a node into its groups; return their paths.
+
+        With `is_sorted`, the members of a group stay sorted; else the caller sorts them.
+        """
         state = self._state
         paths = list(dict.fromkeys(self._paths_of(node))) if exists(state, node) else []
         before = self.paths.get(node, [])
@@ -132,6 +145,7 @@ class MapIndex:
         return paths
 
     def _paths_of(self, node: Node) -> Iterator[Path]:
+        """Yield the paths of the groups that a node belongs in; none for a query of a task."""
         state = self._state
         if node.type == "dataset":
             yield "platform", platform_value(state, node), schema_of(state, node)
@@ -154,6 +168,10 @@ class MapIndex:
             yield "domain", domain, node_id(pipeline)
 
     def _count(self, paths: list[Path], change: int) -> None:
+        """Add `change` to the counts of all groups on some paths.
+
+        A group without nodes is removed from the list of its parent, and a new one is added.
+        """
         for path in groups_of(paths):
             group = self.groups[path]
             group.count += change
@@ -162,6 +180,7 @@ class MapIndex:
                 (groups.add if group.count else groups.discard)(path[-1])
 
     def _set_due(self, node: Node) -> None:
+        """Store when a node is due, or that it has no schedule."""
         state = self._state
         self._overdue.discard(node)
         if node.type == "job":
@@ -176,7 +195,10 @@ class MapIndex:
             heapq.heappush(self._next, (due, node))
 
     def _link(self, ref: JobRef) -> None:
-        """Set the edges between groups that a job causes."""
+        """Set the edges between groups that a job causes.
+
+        The former edges of the job are removed first.
+        """
         for parent, above, below in self._edges.pop(ref, ()):
             edges = self.groups[parent].edges
             edges[above, below] -= 1
@@ -202,12 +224,17 @@ class MapIndex:
     def _pairs(
         self, above: Iterable[Node], below: Iterable[DatasetName]
     ) -> Iterator[tuple[Path, str, str]]:
+        """Yield the edges between groups of datasets, which a job has read and written.
+
+        A job that would connect too many pairs yields none.
+        """
         sources = {path for node in above for path in self.paths.get(node, ())}
         targets = {path for name in below for path in self.paths.get(Node.of_dataset(name), ())}
         if len(sources) * len(targets) <= _MOST_PAIRS:
             yield from _differences(product(sources, targets))
 
     def _job_pairs(self, job: Node, readers: Iterable[Node]) -> Iterator[tuple[Path, str, str]]:
+        """Yield the edges between the groups of a job and of the readers of its outputs."""
         targets = {path for node in readers for path in self.paths.get(node, ())}
         yield from _differences(product(self.paths.get(job, ()), targets))
 
@@ -253,7 +280,10 @@ def _touched(
 
 
 def _differences(pairs: Iterable[tuple[Path, Path]]) -> Iterator[tuple[Path, str, str]]:
-    """Yield the innermost group that contains both of two paths, and the two groups in it."""
+    """Yield the innermost group that contains both of two paths, and the two groups in it.
+
+    Each is a path and the keys of two groups directly in it.
+    """
     for above, below in pairs:
         for place, (one, other) in enumerate(zip(above, below, strict=False)):
             if one != other:
@@ -270,5 +300,6 @@ def schema_of(state: State, node: Node) -> str:
 
 
 def _domains(state: State, node: Node) -> list[str]:
+    """Return the values of a node's tags `domain`, sorted."""
     tags = (tag for book in facets_of(state, node) for tag in book.parsed(Tags).tags)
     return sorted({tag.value for tag in tags if tag.key.casefold() == "domain"})

@@ -145,7 +145,10 @@ def map_answer(
 
 
 def _resolved(index: MapIndex, path: Path) -> Path:
-    """Return a path with the keys of groups in place of labels that only one group has."""
+    """Return a path with the keys of groups in place of labels that only one group has.
+
+    A user may pass labels. A part that names no group stays, and the query then raises an error.
+    """
     found: Path = path[:1]
     for part in path[1:]:
         inside = index.groups[found].groups if found in index.groups else ()
@@ -175,6 +178,10 @@ class _Problems:
 
 
 def _problems(state: State) -> _Problems:
+    """Return the problems of a state by group; computed once per minute and event.
+
+    Nodes become late as time passes, so the present state needs a new result each minute.
+    """
     minute, by_minute = state.now // _MINUTE, _problems_by_minute(state)
     if minute not in by_minute:
         by_minute.clear()
@@ -190,13 +197,17 @@ def _problems_by_minute(state: State) -> dict[int, _Problems]:
 
 
 def _place(problems: _Problems, where: Path, key: str) -> Place:
+    """Return the sort key of a group: groups with problems first, then by key."""
     return int(not problems.counts[*where, key]), key.casefold(), key
 
 
 def _members(
     state: State, problems: _Problems, group: Group, where: Path, limit: int, cursor: str | None
 ) -> tuple[list[Node], str | None]:
-    """Return the next nodes of a group, those with problems first."""
+    """Return the next nodes of a group, those with problems first.
+
+    `where` is the path of the group. The second value is the cursor of the next page.
+    """
     about, wrong = ("map", *where), problems.nodes[where]
     last = None if cursor is None else place_of(about, cursor)
     first = sorted((place_by_name(state, node), node) for node in wrong)
@@ -214,6 +225,7 @@ def _members(
 
 
 def _group_item(state: State, index: MapIndex, problems: _Problems, path: Path) -> MapItem:
+    """Return a group as part of the answer, given its path."""
     by, key = path[0], path[-1]
     kind = _KINDS[by][len(path) - 2]
     pipeline = index.pipelines[key] if kind == "pipeline" else None
@@ -232,6 +244,7 @@ def _group_item(state: State, index: MapIndex, problems: _Problems, path: Path) 
 
 
 def _leaf(state: State, problems: _Problems, node: Node, where: Path) -> MapItem:
+    """Return a dataset or task as part of the answer; `where` is the path of its group."""
     found = problems.nodes[where].get(node)
     return {
         "key": node_id(node),
@@ -247,6 +260,7 @@ def _leaf(state: State, problems: _Problems, node: Node, where: Path) -> MapItem
 
 
 def _counts(counter: Counter[HealthState]) -> ProblemCounts:
+    """Return the numbers of problems, with 0 for states without any."""
     return {
         "failed": counter["failed"],
         "failed_checks": counter["failed_checks"],

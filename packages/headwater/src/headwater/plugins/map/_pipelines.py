@@ -84,12 +84,14 @@ def pipelines_answer(state: State, limit: Limit = 30) -> PipelinesAnswer:
 
 
 def _is_on_top(state: State, ref: JobRef) -> bool:
+    """Return True if the newest run of a job is not part of another pipeline's run."""
     run = newest_run(state, ref)
     levels = generations_of(state).levels
     return run is not None and levels.owner(run, Level.PIPELINE).key == run.key
 
 
 def _runs(state: State, ref: JobRef) -> Iterator[PipelineRun]:
+    """Yield the newest runs of a job in short, newest first."""
     runs = deadline.watched(state.runs[key] for key in state.jobs[ref].runs)
     for run in heapq.nlargest(_RUNS, runs, key=partial(place_of_run, state)):
         started = shown_time(began_at(state, run))

@@ -154,7 +154,10 @@ def get_upstream_runs(
 def _upstream_run(
     state: State, convert: Converter, run: Run
 ) -> tuple[marquez.UpstreamRun, list[Run]]:
-    """Return a run with what it read, and the runs that wrote that."""
+    """Return a run with what it read, and the runs that wrote that.
+
+    The writers are those of the versions that it read; unknown writers are left out.
+    """
     deadline.check()
     whole = convert.run(run)
     inputs: list[marquez.UpstreamInput] = []
@@ -194,7 +197,11 @@ class _Columns:
         inputs: list[Column],
         outputs: list[Column],
     ) -> marquez.MarquezColumnNode:
-        """Return a column as a node of the graph."""
+        """Return a column as a node of the graph.
+
+        `sources` are the columns that it depends on, with how. `inputs` and `outputs` are the
+        columns of the answer that it has edges to.
+        """
         memory.charge(1_024 * (1 + len(inputs) + len(outputs)))
         own = _field_id(column)
         types = self._of_dataset(column.dataset)[1]
@@ -212,6 +219,7 @@ class _Columns:
         }
 
     def _field(self, column: Column, legacy: Legacy) -> marquez.VersionedField:
+        """Return a column with its transformation, in Marquez's form."""
         return {
             "namespace": column.dataset.namespace,
             "dataset": column.dataset.name,
@@ -232,10 +240,15 @@ class _Columns:
 
 
 def _field_id(column: Column) -> str:
+    """Return Marquez's id of a column."""
     return f"datasetField:{column.dataset.namespace}:{column.dataset.name}:{column.field}"
 
 
 def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
+    """Return the columns that a node id stands for: a field, or all of a dataset.
+
+    Of a job, these are the columns of its outputs. Raises NotFoundError if nothing has the id.
+    """
     if node.startswith("datasetField:"):
         dataset, field = find_field(state, node)
         column = Column(dataset.dataset_name, field)
@@ -262,6 +275,7 @@ def _sources(graph: ColumnGraph, column: Column) -> dict[Column, Legacy]:
 
 
 def _targets(graph: ColumnGraph, column: Column) -> set[Column]:
+    """Return the columns that depend on one, without EVERY_ROW, which stands for every row."""
     edges = graph.edges_from(column.dataset).get(column.field, ())
     return {edge.target for edge in edges if edge.target.field != EVERY_ROW}
 
@@ -275,7 +289,10 @@ def _around(
 
 
 def _within(nearest: Callable[[Item], Iterable[Item]], starts: set[Item], depth: int) -> set[Item]:
-    """Return what is at most `depth` steps from the starts."""
+    """Return what is at most `depth` steps from the starts.
+
+    `nearest` returns the neighbors of an item. A depth of 0 returns the starts.
+    """
     found, newest = set(starts), starts
     for _ in range(depth):
         newest = {other for item in newest for other in nearest(item)} - found
@@ -313,6 +330,8 @@ class _Around:
     With the latest edges alone, data that was written after a reader ended, or removed before it
     started, would be upstream of the reader, and data that a stream read earlier would be missing.
     Nodes upstream or downstream of the root therefore have the edges of that tree.
+
+    It has the methods of a `Graph` that this module uses.
     """
 
     def __init__(self, generations: Generations, root: Node) -> None:

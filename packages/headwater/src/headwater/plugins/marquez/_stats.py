@@ -86,7 +86,10 @@ def get_source_stats(
 
 
 def sources_of(state: State) -> dict[str, Source]:
-    """Return all sources by name."""
+    """Return all sources by name.
+
+    A source is a `dataSource` facet of a dataset; the newest one of a name has the URL.
+    """
     found: dict[str, Source] = {}
     for record in deadline.watched(state.datasets.values()):
         stamp, facet = record.facets.stamp_of("dataSource"), record.facets.get("dataSource")
@@ -102,7 +105,10 @@ def sources_of(state: State) -> dict[str, Source]:
 
 
 def intervals(now: datetime, period: str, timezone: str) -> list[tuple[int, int]]:
-    """Return the last 24 hours or the last 7 days of a time zone: start and end in microseconds."""
+    """Return the last 24 hours or the last 7 days of a time zone: start and end in microseconds.
+
+    `period` is day or week in any case. Raises ConfigError for an unknown time zone.
+    """
     if period.upper() == "DAY":
         last = now.replace(minute=0, second=0, microsecond=0)
         starts = [last - timedelta(hours=23 - hour) for hour in range(25)]
@@ -115,6 +121,7 @@ def intervals(now: datetime, period: str, timezone: str) -> list[tuple[int, int]
 
 
 def _zone(name: str) -> ZoneInfo:
+    """Return a time zone. Raises ConfigError if it is unknown."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
@@ -122,6 +129,10 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _growth(firsts: Iterable[int | None], period: str, timezone: str) -> list[marquez.Count]:
+    """Return the number of items that existed at the end of each interval.
+
+    `firsts` are the first mentions of items in microseconds; None is ignored.
+    """
     times = sorted(first for first in deadline.watched(firsts) if first is not None)
     return [
         {**_interval(start, end), "count": bisect_left(times, end)}
@@ -130,6 +141,7 @@ def _growth(firsts: Iterable[int | None], period: str, timezone: str) -> list[ma
 
 
 def _interval(start: int, end: int) -> marquez.Interval:
+    """Return an interval in Marquez's form, given microseconds."""
     return {"startInterval": shown_time(start), "endInterval": shown_time(end)}
 
 

@@ -29,7 +29,10 @@ def uuid_of(*parts: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DatasetVersion:
-    """A dataset after one write; without a run, before any write."""
+    """A dataset after one write; without a run, before any write.
+
+    `reported` are the facets that its run reported. `created` is in microseconds.
+    """
 
     id: str
     label: str | None
@@ -43,7 +46,10 @@ class DatasetVersion:
 
 @dataclass(slots=True)
 class JobVersion:
-    """Runs of a job with the same code, inputs and outputs."""
+    """Runs of a job with the same code, inputs and outputs.
+
+    `created` is the first end of such a run in microseconds; `run` is the newest of them.
+    """
 
     id: str
     created: int
@@ -54,7 +60,10 @@ class JobVersion:
 
 
 class Versions:
-    """The versions of one state, cached by dataset; their ids are derived from their content."""
+    """The versions of one state, cached by dataset; their ids are derived from their content.
+
+    `Converter` has one per answer.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -84,7 +93,7 @@ class Versions:
         return self._id(name, written[-1][0] if written else _INITIAL)
 
     def written(self, run: Run, name: DatasetName, use: Use) -> str:
-        """Return the id of the version that a run wrote."""
+        """Return the id of the version that a run wrote; `use` is its output under the name."""
         return self._id(name, version_of(run, use))
 
     def read(self, run: Run, name: DatasetName, use: Use) -> tuple[str, Run | None]:
@@ -142,6 +151,7 @@ class Versions:
         return any(a is other for a in above) or any(a is run for a in above_other)
 
     def _id(self, name: DatasetName, label: str) -> str:
+        """Return the id of a version, given a name of the dataset and the label of the version."""
         return uuid_of("dataset", *self._state.identity.primary(name), label)
 
     def _job_version(
@@ -153,13 +163,18 @@ class Versions:
         writes: Iterable[DatasetName],
         run: Run | None,
     ) -> JobVersion:
+        """Return a job version; its id depends on code, inputs and outputs, but not on the run."""
         primary = self._state.identity.primary
         ins, outs = (tuple(sorted(set(map(primary, side)))) for side in (reads, writes))
         id_ = uuid_of("job version", *ref, location, ins, outs)
         return JobVersion(id_, created, location, ins, outs, run)
 
     def _written(self, name: DatasetName) -> tuple[list[int], list[tuple[str, Run, Use]]]:
-        """Return start times and versions, ordered by the start of their first run."""
+        """Return start times and versions, ordered by the start of their first run.
+
+        A version has its label, its first run and the output of that run. Times are in
+        microseconds.
+        """
         primary = self._state.identity.primary(name)
         if primary not in self._writes:
             written: dict[str, tuple[str, Run, Use]] = {}
@@ -183,7 +198,10 @@ def runs_of(state: State, job: Job) -> list[Run]:
 
 
 def times_of(state: State, name: DatasetName) -> tuple[int | None, int | None]:
-    """Return the first and the last mention of a dataset under any of its names."""
+    """Return the first and the last mention of a dataset under any of its names.
+
+    Both are microseconds, and None if it was never mentioned.
+    """
     records = records_of(state, name)
     first = min((record.first for record in records), default=None)
     return first, max((record.last for record in records), default=None)
@@ -201,4 +219,5 @@ def location_of(book: FacetBook) -> str | None:
 
 
 def _age(run: Run) -> tuple[int, str]:
+    """Return the sort key of runs from old to new: start (microseconds) and id."""
     return start_of(run) or 0, run.key.run_id

@@ -230,6 +230,7 @@ def search(
 
 
 def _namespace(state: State, name: str) -> marquez.Namespace:
+    """Return a namespace with its first and last mention. Raises NotFoundError."""
     _check_namespace(state, name)
     first, last = state.namespaces[name]
     return {
@@ -243,12 +244,14 @@ def _namespace(state: State, name: str) -> marquez.Namespace:
 
 
 def _check_namespace(state: State, name: str) -> None:
+    """Raise NotFoundError, with Marquez's message, if nothing has the namespace."""
     if name not in state.namespaces:
         raise NotFoundError(f"Namespace '{name}' not found.")
 
 
 def _jobs(state: State, jobs: list[Job], limit: int, offset: int) -> marquez.Jobs:
     # Comparing numbers is faster than comparing jobs: first drop jobs too old for the page.
+    """Return one page of jobs, last updated first."""
     newest = nlargest(offset + limit, [job.last or 0 for job in reversed(jobs)])
     oldest = newest[-1] if newest else 0
     recent = [job for job in jobs if (job.last or 0) >= oldest]
@@ -259,6 +262,10 @@ def _jobs(state: State, jobs: list[Job], limit: int, offset: int) -> marquez.Job
 
 
 def _find_job(state: State, namespace: str, name: str) -> Job:
+    """Return a job by its name, or by the name that Marquez would give it.
+
+    Marquez puts the names of parents in front. Raises NotFoundError if there is none.
+    """
     job = state.jobs.get(JobRef(namespace, name))
     job = job or state.jobs.get(JobRef(namespace, without_build(name)))
     if job is not None:
@@ -270,7 +277,10 @@ def _find_job(state: State, namespace: str, name: str) -> Job:
 
 
 def _marquez_name(state: State, job: Job, depth: int = 8) -> str:
-    """Return the name of a job with its parents' names in front, as in Marquez."""
+    """Return the name of a job with its parents' names in front, as in Marquez.
+
+    `depth` limits the number of parents.
+    """
     latest = newest_run(state, job.ref)
     parent = parent_job(state, latest) if latest else None
     if parent is None or depth == 0:
@@ -280,11 +290,13 @@ def _marquez_name(state: State, job: Job, depth: int = 8) -> str:
 
 
 def _last_state(state: State, job: Job) -> RunState | None:
+    """Return the state of the newest run; None without runs."""
     run = newest_run(state, job.ref)
     return outcome(state, run).state if run else None
 
 
 def _run_state(text: str) -> RunState:
+    """Return the state that a parameter names. Raises ConfigError for an unknown one."""
     try:
         return RunState[text.upper()]
     except KeyError:
@@ -293,6 +305,7 @@ def _run_state(text: str) -> RunState:
 
 
 def _find_dataset(state: State, namespace: str, name: str) -> DatasetName:
+    """Return a dataset by any of its names. Raises NotFoundError if none or several have it."""
     found = state.identity.datasets(canonical_name(namespace, name))
     if len(found) != 1:
         raise NotFoundError(f"Dataset '{name}' not found.")
@@ -300,7 +313,10 @@ def _find_dataset(state: State, namespace: str, name: str) -> DatasetName:
 
 
 def _matches(state: State, text: str) -> Iterator[tuple[Node, int]]:
-    """Yield the jobs and datasets with a text in a name, and the time of their last mention."""
+    """Yield the jobs and datasets with a text in a name, and the time of their last mention.
+
+    The text is in lower case. Times are in microseconds, and 0 if unknown.
+    """
     for primary in deadline.watched(state.identity):
         if any(text in alias.name.lower() for alias in state.identity.names(primary)):
             yield Node.of_dataset(primary), times_of(state, primary)[1] or 0
@@ -310,6 +326,7 @@ def _matches(state: State, text: str) -> Iterator[tuple[Node, int]]:
 
 
 def _search_result(node: Node, last: int) -> marquez.SearchResult:
+    """Return a node in Marquez's form; `last` is its last mention in microseconds."""
     return {
         "type": node.type.upper(),
         "name": node.name,
@@ -320,6 +337,7 @@ def _search_result(node: Node, last: int) -> marquez.SearchResult:
 
 
 def _source(name: str, source: stats.Source) -> marquez.Source:
+    """Return a source in Marquez's form; its type is the scheme of its URL."""
     scheme = source.url.partition(":")[0].upper()
     return {
         "type": _SOURCE_TYPES.get(scheme, scheme),

@@ -55,13 +55,21 @@ for _path in _PATHS:
 
 
 def not_found(request: Request) -> Response | None:
-    """Return the page for browsers at an unknown address; it shows an error."""
+    """Return the page for browsers at an unknown address; it shows an error.
+
+    The server calls it for an error 404. None leaves the error to the API.
+    """
     is_browser = "text/html" in request.headers.get("accept", "")
     is_page = not request.url.path.startswith(("/api/", "/assets/"))
     return _page(request, 404) if is_browser and is_page else None
 
 
 def _page(request: Request, status: int) -> Response:
+    """Return the page with what this server tells it, or how to build it.
+
+    The page has the name of the program, the time that is shown as the present, and whether
+    requests need a key.
+    """
     path = _BUILT / "index.html"
     if not path.is_file():
         return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})

@@ -84,6 +84,7 @@ def provenance_answer(
 
 
 def _about(state: State, node: Node) -> models.ProvenanceDataset:
+    """Return a dataset upstream as part of the answer."""
     return {
         **node_ref(node),
         "kind": kind_of(state, node),
@@ -94,7 +95,10 @@ def _about(state: State, node: Node) -> models.ProvenanceDataset:
 
 @dataclass(slots=True)
 class _Entry:
-    """The reads and writes of a run and of those below it; without a run, those a job declares."""
+    """The reads and writes of a run and of those below it; without a run, those a job declares.
+
+    `started` is in microseconds, and 0 for a declaration. Versions are by primary name.
+    """
 
     job: JobRef
     started: int
@@ -109,6 +113,7 @@ class _Entry:
 
 
 def _entries(generations: Generations, walked: Walked, level: Level) -> list[_Entry]:
+    """Each is a run at the level, or a declaration. `walked` are the generations upstream."""
     state = generations.state
     found: dict[RunKey, _Entry] = {}
     declared = []
@@ -137,6 +142,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
 
 
 def _declared(generation: Generation, edges: Edges) -> _Entry:
+    """Return the entry of a declaration: its datasets have no versions."""
     entry = _Entry(generation.job, 0, edges=edges)
     entry.reads |= {name: set() for name in only_datasets(edges.reads)}
     entry.writes |= {name: set() for name in only_datasets(edges.writes)}
@@ -148,6 +154,8 @@ def _written(generations: Generations, runs: Iterable[tuple[Run, Edges | None]])
 
     A task that reports an output stands for its queries. With edges, only their writes count. An
     output that no run wrote, because all of them failed, has no version.
+
+    Names are primary names.
     """
     stated: Versions = defaultdict(set)
     tasks: dict[DatasetName, dict[RunKey, RunKey]] = defaultdict(dict)
@@ -172,6 +180,7 @@ def _unreported_reads(entry: _Entry) -> int:
 
 
 def _run_answer(generations: Generations, entry: _Entry) -> models.ProvenanceRun:
+    """Return an entry as part of the answer."""
     memory.charge(2_048)
     lineage = generations.levels.lineage(entry.run) if entry.run else ()
     # Its own code, or else that of the nearest run above.
@@ -186,6 +195,7 @@ def _run_answer(generations: Generations, entry: _Entry) -> models.ProvenanceRun
 
 
 def _outputs(entry: _Entry) -> list[models.ProvenanceOutput]:
+    """Return the outputs of an entry; `sources` is null if all its inputs feed the output."""
     found: list[models.ProvenanceOutput] = []
     for name in sorted(entry.writes):
         sources = entry.edges.sources_of(name) & entry.reads.keys()
@@ -199,4 +209,5 @@ def _outputs(entry: _Entry) -> list[models.ProvenanceOutput]:
 
 
 def _version_list(versions: Versions) -> list[models.DatasetVersions]:
+    """Return datasets with their versions as part of the answer, sorted by name."""
     return [{**name_of(name), "versions": sorted(versions[name])} for name in sorted(versions)]

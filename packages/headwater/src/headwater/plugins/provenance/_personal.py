@@ -55,5 +55,6 @@ def personal_data(
 
 
 def _answer(state: models.PersonalDataState, tags: Iterable[ColumnTag]) -> models.PersonalData:
+    """Return the part of the answer, with the names of the columns that were tagged."""
     names = {".".join(filter(None, (tag.origin.dataset.name, tag.origin.field))) for tag in tags}
     return {"state": state, "message": _MESSAGES[state], "columns": sorted(names)}

@@ -98,6 +98,7 @@ def _write_of(state: State, name: DatasetName, version: str | None) -> Write:
 
 
 def _stated_run(state: State, entry: models.ProvenanceRun) -> models.StatedRun:
+    """Return a run of the provenance with its parameters."""
     run_id = entry["run"]["runId"] if entry["run"] else ""
     keys = state.runs_by_id.get(run_id, ())
     own = [state.runs[key] for key in keys if name_of(key.job) == entry["job"]]
@@ -132,7 +133,10 @@ def _dependencies(provenance: models.ProvenanceAnswer) -> list[models.Resource]:
 
 
 def _resource(name: DatasetName, version: str) -> models.Resource:
-    """Return a dataset at a version; Metaflow's versions of artifacts are their SHA-1."""
+    """Return a dataset at a version; Metaflow's versions of artifacts are their SHA-1.
+
+    An empty version is unknown: the resource then has no digest.
+    """
     resource: models.Resource = {"name": node_id(Node.of_dataset(name))}
     if version:
         is_hash = name.namespace.startswith("metaflow") and _SHA1.fullmatch(version)
@@ -172,6 +176,7 @@ def _checks(state: State, provenance: models.ProvenanceAnswer) -> list[models.St
 
 
 def _check(name: DatasetName, check: Check) -> models.StatedCheck:
+    """Return a check of a dataset with its assertions by result."""
     results: dict[bool | None, list[str]] = {True: [], False: [], None: []}
     for assertion in check.assertions:
         results[assertion.passed].append(assertion.title)

@@ -15,6 +15,7 @@ def unknown_facts(
 ) -> list[str]:
     """Return a sentence for each kind of fact that was not reported; empty if all were.
 
+    `entries` are the runs and declarations upstream. `deleted` is None if no sources were deleted.
     `unread` is the number of inputs whose version the run that read them did not report.
     """
     runs = [run for entry in entries if (run := entry["run"])]

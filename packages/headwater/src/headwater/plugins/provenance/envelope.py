@@ -34,6 +34,8 @@ def signed(statement: Statement, key: Path) -> dict[str, Any]:
 
     Raises:
         ConfigError: the file has no usable key, or securesystemslib is not installed.
+
+    The command `provenance --bundle` writes it.
     """
     signer = _signer(key)
     from securesystemslib.dsse import Envelope
@@ -84,7 +86,10 @@ def verified(bundle: Path, key: Path) -> Verified:
 
 
 def digests(file: Path) -> dict[str, str]:
-    """Return the SHA-1 and SHA-256 of a file. Raises ConfigError if it cannot be read."""
+    """Return the SHA-1 and SHA-256 of a file. Raises ConfigError if it cannot be read.
+
+    The values are hexadecimal, by the names sha1 and sha256.
+    """
     found = {}
     try:
         for name in ("sha1", "sha256"):
@@ -96,6 +101,7 @@ def digests(file: Path) -> dict[str, str]:
 
 
 def _signer(key: Path) -> CryptoSigner:
+    """Return the private key in a file. Raises ConfigError if it cannot be used."""
     pem = _pem(key, f"a private key of a file made with: {_MAKE_KEY}")
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
     from securesystemslib.signer import CryptoSigner  # type: ignore[attr-defined]
@@ -110,6 +116,7 @@ def _signer(key: Path) -> CryptoSigner:
 
 
 def _public_key(key: Path) -> SSlibKey:
+    """Return the public key in a file. Raises ConfigError if it cannot be used."""
     pem = _pem(key, f"the public key of the signer, made with: {_MAKE_PUBLIC}")
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
     from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
@@ -123,7 +130,10 @@ def _public_key(key: Path) -> SSlibKey:
 
 
 def _pem(key: Path, expected: str) -> bytes:
-    """Return the content of a key file, after checking that the libraries are installed."""
+    """Return the content of a key file, after checking that the libraries are installed.
+
+    `expected` describes the file in messages. Raises ConfigError if it cannot be read.
+    """
     try:
         import cryptography
         import securesystemslib

@@ -84,6 +84,7 @@ def print_verified(
 
 
 def _summary(statement: models.Statement) -> str:
+    """Return the numbers of runs, versions and checks in a statement."""
     definition = statement["predicate"]["buildDefinition"]
     lineage = definition["internalParameters"]
     failed = sum(len(check["failed"]) for check in lineage["checks"])
@@ -96,6 +97,7 @@ def _summary(statement: models.Statement) -> str:
 
 
 def _print_unknown(console: Console, statement: models.Statement) -> None:
+    """Print what the producers did not report."""
     unknown = statement["predicate"]["buildDefinition"]["internalParameters"]["unknown"]
     for sentence in unknown:
         console.print(f"Unknown: {sentence}", style="yellow", soft_wrap=True)
@@ -107,11 +109,13 @@ def _print_indented(rows: Iterable[tuple[str, RenderableType]]) -> None:
 
 
 def _versions(dataset: models.DatasetVersions) -> Text:
+    """Return a dataset with its versions."""
     versions = ", ".join(dataset["versions"])
     return dataset_text(dataset).append(f"  version {versions}" if versions else "", "dim")
 
 
 def _with_sources(output: models.ProvenanceOutput) -> Text:
+    """Return an output with its versions and, unless all inputs feed it, those that do."""
     sources = output["sources"]
     names = ", ".join(source["name"] for source in sources or ()) or "no input"
     return _versions(output).append("" if sources is None else f"  from {names}", "dim")

@@ -10,11 +10,12 @@ from headwater.projection import State
 
 
 def compared_runs(state: State, is_kept: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the runs to keep so that the reported schema changes stay the same.
+    """Yield the ids of the runs to keep so that the reported schema changes stay the same.
 
-    These are the runs of each change and those it was compared with; the runs that a kept run was
-    compared with, if the difference would change without them; and the newest run with a schema,
-    because the schemas of readers count if no writer has one. Repeat with these runs kept.
+    `is_kept` is True for the id of a run that stays. These are the runs of each change and those it
+    was compared with; the runs that a kept run was compared with, if the difference would change
+    without them; and the newest run with a schema, because the schemas of readers count if no
+    writer has one. The caller repeats it with these runs kept, until it yields no new ones.
     """
     for name in set(map(state.identity.primary, state.identity)):
         reported = reported_schemas(state, name)
@@ -25,6 +26,7 @@ def compared_runs(state: State, is_kept: Callable[[str], bool]) -> Iterator[str]
 def _needed(
     name: DatasetName, reported: list[ReportedSchema], is_kept: Callable[[str], bool]
 ) -> Iterator[str]:
+    """Yield the ids of the runs to keep for one dataset; `reported` are its schemas in order."""
     found = list(compared(name, reported))
     needed: list[ReportedSchema | None] = [*[item for item in reported if item.run][-1:]]
     for item in found:

@@ -20,6 +20,9 @@ class Walk:
     """The runs that are effective, or from which a dataset's contents come.
 
     With a horizon, older rows of a load's own table are not followed.
+
+    `prune` alternates `runs` and `spare` until `spare` finds nothing. `horizon` is a time in
+    microseconds; None follows all rows.
     """
 
     def __init__(self, state: State, horizon: int | None) -> None:
@@ -62,6 +65,8 @@ class Walk:
         - After its deletion, a generation no longer replaces the older ones of its task. One of
           these can stay for another reason, and its rows were not part of the table.
         - A generation that stays for another reason stays upstream, so its sources must stay too.
+
+        `is_kept` is True for a generation of which a run stays.
         """
         generations = self._generations
         places: dict[tuple[Generation, DatasetName, bool], list[Generation]] = defaultdict(list)
@@ -81,7 +86,11 @@ class Walk:
         places: dict[tuple[Generation, DatasetName, bool], list[Generation]],
         is_kept: Callable[[Generation], bool],
     ) -> Iterator[Generation]:
-        """Yield the deleted sources of own rows that replaced data of a generation that stays."""
+        """Yield the deleted sources of own rows that replaced data of a generation that stays.
+
+        `places` has the sources of own rows by generation, dataset, and whether they were kept.
+        `older` are all sources of own rows.
+        """
         generations = self._generations
         for (generation, name, only_earlier), sources in places.items():
             older = self._own_sources(set(sources), name)
@@ -123,7 +132,10 @@ class _NewestBefore:
         self._runs: dict[JobRef, list[list[tuple[float, str]]]] = {}
 
     def of(self, ref: JobRef, time: float) -> Iterator[str]:
-        """Yield the ids of the newest runs of a job that began by a time."""
+        """Yield the ids of the newest runs of a job that began by a time.
+
+        `time` is in microseconds. There are at most two: the newest run, and the newest that ended.
+        """
         if ref not in self._runs:
             state = self._state
             runs = [state.runs[key] for key in state.jobs[ref].runs] if ref in state.jobs else []

@@ -55,7 +55,10 @@ Fact = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The deletable events by `seq`, and the ids of their runs; `newest` is the last `seq` read."""
+    """The deletable events by `seq`, and the ids of their runs; `newest` is the last `seq` read.
+
+    `plan` makes it and `prune` carries it out. Times are in microseconds.
+    """
 
     cutoff: int
     seqs: tuple[int, ...]
@@ -85,7 +88,10 @@ class _Reading:
     newest: int = 0
 
     def add(self, event: Logged, *, is_old: bool) -> None:
-        """Apply an event."""
+        """Apply an event.
+
+        `is_old` is True if it happened and arrived before the cutoff.
+        """
         apply(self.now, event)
         if is_old:
             apply(self.old, event)
@@ -120,6 +126,8 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | Non
 
     With the time of a horizon, the provenance of loads that read or keep rows of their own table
     can become shorter.
+
+    `cutoff` and `horizon` are in microseconds. `newest` is the number of run trees to keep per job.
     """
     with gc_paused():
         reading = _read(log, cutoff)
@@ -135,7 +143,11 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | Non
 
 
 def _deletable(reading: _Reading, horizon: int | None) -> frozenset[str]:
-    """Return the runs that can be deleted."""
+    """Return the runs that can be deleted.
+
+    The walks may find more runs that must stay, because others do. If they still do after some
+    rounds, the horizon is ignored: without one, nothing is spared.
+    """
     walks = [Walk(state, horizon) for state in (reading.now, reading.old)]
     for _ in range(_MOST_ROUNDS):
         kept = _kept(reading, walks)
@@ -151,7 +163,10 @@ def _deletable(reading: _Reading, horizon: int | None) -> frozenset[str]:
 
 
 def _kept(reading: _Reading, walks: Iterable[Walk]) -> set[str]:
-    """Return the trees of runs that stay."""
+    """Return the trees of runs that stay.
+
+    A run that stays can require others, so this repeats until nothing is added.
+    """
     kept = reading.trees(reading.needed | {run for walk in walks for run in walk.runs()})
     kept |= reading.trees(_dependencies(reading, kept))
     while more := reading.trees({*_removals(reading, kept), *_schemas(reading, kept)}) - kept:
@@ -175,6 +190,7 @@ def prune(log: EventLog, found: Plan) -> None:
 
 
 def _read(log: EventLog, cutoff: int) -> _Reading:
+    """Read the log once: both states, and what the old run events report."""
     reading = _Reading()
     delivered, letters = held(log)
     for seq, kind, received_at, body in log.rows():
@@ -193,7 +209,10 @@ def _read(log: EventLog, cutoff: int) -> _Reading:
 
 
 def _graph(log: EventLog, newest: int, without: frozenset[int] = frozenset()) -> list[object]:
-    """Return the edges of all levels from the events up to `newest`, except the `without` ones."""
+    """Return the edges of all levels from the events up to `newest`, except the `without` ones.
+
+    `prune` compares two of them: they must be equal.
+    """
     state = State()
     with gc_paused():
         for seq, kind, _, body in log.rows():
@@ -206,6 +225,7 @@ def _graph(log: EventLog, newest: int, without: frozenset[int] = frozenset()) ->
 
 
 def _edges(state: State, level: str) -> Iterator[object]:
+    """Yield all edges at a level, page by page."""
     for kind in ("data", "control", "direct"):
         cursor: str | None = None
         while True:
@@ -220,6 +240,8 @@ def _newest(state: State, reading: _Reading, count: int) -> Iterator[str]:
 
     Runs with and without a parent are counted separately, because a job can have failed without a
     parent although it later completed below one. Runs with an end event are also counted alone.
+
+    `count` is the number of trees per group.
     """
     groups: dict[Fact, dict[str, tuple[int, str]]] = defaultdict(dict)
     for run in state.runs.values():
@@ -294,7 +316,10 @@ def _moments(state: State, name: DatasetName, reading: _Reading, kept: set[str])
 
 
 def _facts(event: RunEvent) -> Iterator[Fact]:
-    """Yield the facts that an event adds to the sets of a state, without the run."""
+    """Yield the facts that an event adds to the sets of a state, without the run.
+
+    A fact is a tuple of its kind and its parts. The first and the last run to report it stay.
+    """
     job = event.job
     yield "job", job
     parent = Parent.parse(event.run_facets.get(Parent.KEY, {}))
@@ -314,10 +339,12 @@ def _facts(event: RunEvent) -> Iterator[Fact]:
 
 
 def _sources(datasets: frozenset[tuple[str, str]], jobs: frozenset[JobRef]) -> tuple[object, ...]:
+    """Return the sources of a lineage entry as sorted tuples, so that equal ones are one fact."""
     return tuple(sorted(datasets)), tuple(sorted(jobs))
 
 
 def _facts_of_dataset(job: JobRef, item: Dataset) -> Iterator[Fact]:
+    """Yield the facts in a dataset of an event: its names, namespaces and source columns."""
     own = canonical_name(item.namespace, item.name)
     for name in (own, *symlinks_of(item)):
         yield "name", own, name

@@ -25,7 +25,10 @@ _DELETED = "deleted"
 
 
 class Pruner(ThreadedWorker, Background):
-    """Starts a process that prunes, now and every day."""
+    """Starts a process that prunes, now and every day.
+
+    `Background` runs the process and calls `succeed` with its output. `reload` reads the log again.
+    """
 
     what = "prune"
     consequence = "old events stay"
@@ -70,6 +73,10 @@ def workers(settings: Settings) -> Callable[[Live], list[Pruner]]:
 
 
 def _prune() -> str:
+    """Prune the log of the settings in this process; return what the server reads of it.
+
+    The text is empty if nothing was deleted.
+    """
     from headwater.settings import resolve
 
     settings = resolve()

@@ -31,6 +31,9 @@ class NamedColumns:
     """Columns that column lineage or the newest SQL text of a job names, by dataset.
 
     `update` and `count` apply changes. `read` reads SQL texts, only some of them in each query.
+
+    An `Index` keeps one per state. It passes changes to `update`, then calls `count` and `read`,
+    and indexes the datasets in `changed` again.
     """
 
     def __init__(self, state: State) -> None:
@@ -51,16 +54,16 @@ class NamedColumns:
 
     @property
     def is_counted(self) -> bool:
-        """Return True if the column lineage of every changed name was counted."""
+        """True if the column lineage of every changed name was counted."""
         return not self._names
 
     @property
     def is_complete(self) -> bool:
-        """Return True if everything that changed was counted, apart from SQL texts."""
+        """True if everything that changed was counted and indexed, apart from SQL texts."""
         return not (self._names or self.changed)
 
     def of(self, name: DatasetName) -> set[str]:
-        """Return the columns of a dataset."""
+        """Return the columns of a dataset, given its primary name."""
         identity = self._state.identity
         spelled = (alias for alias in identity.names(name) if identity.primary(alias) == name)
         return {column for alias in spelled for column in self._columns.get(alias, ())}
@@ -75,6 +78,8 @@ class NamedColumns:
         """Count the columns in the column lineage of changed names.
 
         If a deadline or `limit` ends it, the next call continues.
+
+        `limit` yields the names until its time is over.
         """
         state = self._state
         for name in limit(list(self._names)):
@@ -87,7 +92,10 @@ class NamedColumns:
         self._is_first = self._is_first and bool(self._names)
 
     def read(self) -> None:
-        """Read SQL texts until the time limit of one query."""
+        """Read SQL texts until the time limit of one query.
+
+        The others stay in `unread`. CPU time counts, so that waiting for other threads does not.
+        """
         until = time.thread_time() + _SECONDS
         while self.unread and time.thread_time() < until:
             ref = next(reversed(self.unread))  # the first one is slow to find after many deletions
@@ -103,10 +111,12 @@ class NamedColumns:
             del self.unread[ref]
 
     def _has_text(self, ref: JobRef) -> bool:
+        """Return True if a job has an SQL text, or had one that was counted."""
         job = self._state.jobs.get(ref)
         return ref in self._texts or bool(job and job.facets.get(Sql.KEY))
 
     def _take_lineage(self, record: DatasetRecord) -> set[DatasetName]:
+        """Count the column lineage of a record. Returns the datasets whose columns changed."""
         before = self._lineage.get(record.name, b"{}")
         packed = record.facets.packed(_LINEAGE)
         if packed == before:
@@ -115,6 +125,11 @@ class NamedColumns:
         return self._count(_sources(before), -1) | self._count(_sources(packed), 1)
 
     def _count(self, named: Iterable[tuple[DatasetName, str]], by: int) -> set[DatasetName]:
+        """Add `by` to the count of each column, and return the datasets whose columns changed.
+
+        `named` has datasets, each with a column. `by` is 1 to add a source of them, -1 to remove
+        one.
+        """
         changed: set[DatasetName] = set()
         for name, column in named:
             counter = self._columns.setdefault(name, Counter())
@@ -181,6 +196,8 @@ class _Described(NamedTuple):
     """The names in a columnLineage facet, as `parse_columns` reads them, without its links.
 
     An index reads the facet of every dataset once, and links take ten times as long to build.
+
+    `inputs` are the lists of input fields, which may have any type.
     """
 
     columns: list[str]
@@ -188,6 +205,7 @@ class _Described(NamedTuple):
 
     @classmethod
     def of(cls, facet: Json) -> _Described:
+        """The facet is unchecked JSON: parts of a wrong type are ignored."""
         fields = facet.get("fields")
         items = fields.items() if isinstance(fields, dict) else ()
         described = [(str(name), field) for name, field in items if isinstance(field, dict)]
@@ -196,7 +214,10 @@ class _Described(NamedTuple):
 
 
 def _sources(packed: bytes) -> Set[tuple[DatasetName, str]]:
-    """Return the source columns in a packed facet of column lineage."""
+    """Return the source columns in a packed facet of column lineage.
+
+    Each is a dataset with the name of a column.
+    """
     by_dataset: dict[tuple[str, str], set[str]] = defaultdict(set)
     for inputs in _Described.of(unpack(packed)).inputs:
         for item in objects(inputs):
@@ -207,7 +228,10 @@ def _sources(packed: bytes) -> Set[tuple[DatasetName, str]]:
 
 
 def _named_by(state: State, run: Run) -> Iterator[tuple[DatasetName, str]]:
-    """Yield the columns that the SQL text of a run names."""
+    """Yield the columns that the SQL text of a run names.
+
+    Those are the columns that it reads and those that it writes.
+    """
     text = sql_lineage(state, run)
     if text is not None:
         yield from text.used

@@ -32,7 +32,10 @@ Sort = Literal["due", "name", "written"]
 
 
 class _Timed(NamedTuple):
-    """A dataset with the interval of its writes."""
+    """A dataset with the interval of its writes.
+
+    `rhythm` is None without evidence of a schedule, and for a source: a dataset without writers.
+    """
 
     node: Node
     rhythm: Rhythm | None
@@ -44,11 +47,11 @@ class _Timed(NamedTuple):
         return self.rhythm.due if self.rhythm else None
 
     def is_due(self, until: int) -> bool:
-        """Return True if it is due by a time and has not stopped."""
+        """Return True if it is due by a time (microseconds) and has not stopped."""
         return self.due is not None and self.due <= until and not self.is_stopped(until - _DAY)
 
     def is_stopped(self, now: int) -> bool:
-        """Return True if it seems to be switched off."""
+        """Return True if it seems to be switched off; `now` is in microseconds."""
         return self.rhythm is not None and self.rhythm.is_stopped(now)
 
 
@@ -87,11 +90,13 @@ def datasets_freshness_answer(
 
 
 def _timed(state: State, node: Node) -> _Timed:
+    """Return a dataset with the interval of its writes."""
     is_source = not generations_of(state).writers(node.dataset_name)
     return _Timed(node, None if is_source else lateness_of(state, node), is_source)
 
 
 def _parts(state: State, items: list[_Timed]) -> dict[Part, list[_Timed]]:
+    """Return the datasets of each value of the parameter `due`; a dataset may be in several."""
     day = [item for item in items if item.is_due(state.now + _DAY)]
     return {
         "scheduled": [item for item in items if item.rhythm],
@@ -104,6 +109,7 @@ def _parts(state: State, items: list[_Timed]) -> dict[Part, list[_Timed]]:
 
 
 def _counts(parts: dict[Part, list[_Timed]]) -> FreshnessCounts:
+    """Return the number of datasets of each part."""
     return {
         "scheduled": len(parts["scheduled"]),
         "unscheduled": len(parts["unscheduled"]),
@@ -115,6 +121,7 @@ def _counts(parts: dict[Part, list[_Timed]]) -> FreshnessCounts:
 
 
 def _place(state: State, sort: Sort, item: _Timed) -> Place:
+    """Return the sort key of a dataset. By due time, those without one or stopped come last."""
     if sort == "written":
         return place_by_activity(state, item.node)
     by_name = place_by_name(state, item.node)
@@ -124,6 +131,7 @@ def _place(state: State, sort: Sort, item: _Timed) -> Place:
 
 
 def _freshness(state: State, item: _Timed) -> DatasetFreshness:
+    """Return a dataset as part of the answer."""
     is_overdue = item.is_due(state.now) and not item.is_stopped(state.now)
     return {
         **listed_dataset(state, item.node),

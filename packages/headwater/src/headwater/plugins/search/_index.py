@@ -42,7 +42,10 @@ create virtual table parts using fts5vocab(texts, instance);
 
 
 class Index:
-    """The texts of all nodes of a state, as of the revision of the last update."""
+    """The texts of all nodes of a state, as of the revision of the last update.
+
+    `index_of` updates and returns the one of a state; the thread in `background` updates it too.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -56,6 +59,7 @@ class Index:
         self._clear()
 
     def _clear(self) -> None:
+        """Start with an empty table of texts; rows are numbered from 1."""
         self._rows.clear()
         self._nodes.clear()
         self._last_row = 0
@@ -112,6 +116,10 @@ class Index:
         self._waiting |= dict.fromkeys(map(Node.of_dataset, datasets))
 
     def _put(self, node: Node) -> None:
+        """Index the text of a node again if it changed.
+
+        The table cannot delete: a former row stays, but belongs to no node any more.
+        """
         row, digest = self._rows.pop(node, (0, 0))
         text = "\n".join(text for _, text in texts_of(self._state, node, with_sql=True))
         text = _stored(text) + _END
@@ -127,6 +135,8 @@ class Index:
         """Return a superset of the nodes that contain the words, in no particular order.
 
         Of the nodes that are not indexed, only those whose names contain them.
+
+        The words may contain spaces. Without words, all nodes are returned.
         """
         rows: set[int] | None = None
         for found in map(self._rows_with, map(_stored, words)):
@@ -136,6 +146,7 @@ class Index:
         return list(dict.fromkeys((*indexed, *self._unindexed_with(words))))
 
     def _unindexed_with(self, words: Sequence[str]) -> Iterator[Node]:
+        """Yield the nodes that wait to be indexed and whose names contain all words."""
         folded = [word.casefold() for word in words]
         for node in deadline.watched(self._waiting):
             names = [name.casefold() for name in names_of(self._state, node)]
@@ -143,6 +154,10 @@ class Index:
                 yield node
 
     def _rows_with(self, word: str) -> set[int]:
+        """Return the rows with all trigrams of a word.
+
+        Of a word shorter than a trigram, these are the rows with a trigram that begins with it.
+        """
         if not word:
             return set(self._nodes)
         if len(word) < _LENGTH:
@@ -205,8 +220,10 @@ def candidates_of(
 
 
 def _stored(text: str) -> str:
+    """Return a text as it is indexed: in one case, and valid for SQLite."""
     return text.casefold().replace("\0", " ").encode(errors="replace").decode()
 
 
 def _has_full_text_search() -> bool:
+    """Return True if SQLite has an index of trigrams."""
     return sqlite3.sqlite_version_info >= (3, 35)

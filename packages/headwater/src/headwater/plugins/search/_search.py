@@ -16,7 +16,7 @@ from headwater.node_facets import kind_of
 from headwater.nodes.rows import active_at, node_row
 from headwater.nodes.versions import datasets_with_version
 from headwater.plugins.search._index import candidates_of, index_of, unindexed
-from headwater.plugins.search._texts import KINDS, last_part, texts_of, words_of
+from headwater.plugins.search._texts import Kind, last_part, texts_of, words_of
 from headwater.plugins.search.models import SearchCounts, SearchHit
 from headwater.plugins.search.selection import parse, selectable, selects
 from headwater.projection import State
@@ -28,13 +28,16 @@ _ID = re.compile(r"[\w.:-]{6,}")
 
 
 class Hit(NamedTuple):
-    """A node that matches a search, with its best match."""
+    """A node that matches a search, with its best match.
+
+    Hits are compared by their first fields, so their order is the order of the fields.
+    """
 
     is_fuzzy: bool
     fit: int
     """0 for the whole text, 1 for the beginning of a word, 2 for any part; 1 more if it is no name.
     Of a fuzzy hit, the rank of the similar word."""
-    kind: int
+    kind: Kind
     is_file: bool  # ranked last: a table may have many files
     is_unread: bool  # of columns: a table that no run reads ranks after those in use
     node: Node
@@ -79,16 +82,21 @@ def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
     return [_filtered_hit(state, node, kind, value) for node in nodes]
 
 
-def _filtered_hit(state: State, node: Node, kind: int, value: str) -> Hit:
+def _filtered_hit(state: State, node: Node, kind: Kind, value: str) -> Hit:
     """Return the hit of a node that filters select, with the text that the first one matched."""
     texts = (text for of, text in texts_of(state, node, with_sql=False) if of == kind)
     text = next((text for text in texts if value in text.casefold()), node.name)
     is_file = node.type == "dataset" and kind_of(state, node) == "file"
-    return Hit(False, 0, kind if text != node.name else 0, is_file, False, node, _excerpt(text, 0))
+    return Hit(
+        False, 0, kind if text != node.name else Kind.NAME, is_file, False, node, _excerpt(text, 0)
+    )
 
 
 def _similar(state: State, text: str, *, with_sql: bool) -> list[Hit]:
-    """Return the nodes that contain words with a similar spelling, each with its best match."""
+    """Return the nodes that contain words with a similar spelling, each with its best match.
+
+    `search` calls it if no node matches. Such hits have `is_fuzzy`.
+    """
     wanted = "_".join(text.casefold().split())
     hits = {
         hit.node: hit._replace(is_fuzzy=True, fit=rank)
@@ -125,14 +133,17 @@ def _possibly_like(words: Iterable[str], wanted: str) -> Iterator[str]:
 
 
 def _with_id(state: State, text: str) -> list[Hit]:
-    """Return the jobs of the run with an id, and the datasets with that version or snapshot."""
+    """Return the jobs of the run with an id, and the datasets with that version or snapshot.
+
+    Short texts and texts with spaces are no ids.
+    """
     if not _ID.fullmatch(text):
         return []
     keys = state.runs_by_id.get(run_id_of(text)) or ()
     jobs = {Node.of_job(key.job) for key in keys}
     datasets = [Node.of_dataset(name) for name in datasets_with_version(state, text)]
-    found = [(KINDS.index("run"), job) for job in jobs]
-    found += [(KINDS.index("version"), dataset) for dataset in datasets]
+    found = [(Kind.RUN, job) for job in jobs]
+    found += [(Kind.VERSION, dataset) for dataset in datasets]
     return [Hit(False, 0, kind, False, False, node, text) for kind, node in found]
 
 
@@ -158,35 +169,42 @@ def _matches(
 def _best(
     state: State,
     node: Node,
-    texts: list[tuple[int, str, str]],
+    texts: list[tuple[Kind, str, str]],
     wanted: str,
     begins: re.Pattern[str],
 ) -> Hit | None:
+    """Return the best match of a word in the texts of a node; None if no text contains it.
+
+    `texts` has kind, text and text in lower case. `wanted` is the word in lower case, and `begins`
+    matches it at the beginning of a word.
+    """
     best: Hit | None = None
     for kind, value, folded in texts:
         if wanted not in folded:
             continue
         is_whole = wanted in (folded, last_part(folded))
-        fit = (0 if is_whole else 1 if begins.search(folded) else 2) + (kind > 0)
+        fit = (0 if is_whole else 1 if begins.search(folded) else 2) + (kind is not Kind.NAME)
         is_file = node.type == "dataset" and kind_of(state, node) == "file"
-        is_unread = kind == 1 and node.type == "dataset" and not _is_read(state, node)
+        is_unread = kind is Kind.COLUMN and node.type == "dataset" and not _is_read(state, node)
         hit = Hit(False, fit, kind, is_file, is_unread, node, _excerpt(value, folded.find(wanted)))
         best = min(hit, best or hit)
     return best
 
 
 def _is_read(state: State, node: Node) -> bool:
+    """Return True if a run read the dataset under any of its names."""
     names = state.identity.names(node.dataset_name)
     return any((record := state.datasets.get(name)) and record.readers for name in names)
 
 
 def _nodes(state: State) -> Iterator[Node]:
+    """Yield all nodes of a state."""
     yield from map(Node.of_job, state.jobs)
     yield from map(Node.of_dataset, state.identity)
 
 
 def _excerpt(text: str, at: int) -> str:
-    """Return a line of a text around a match."""
+    """Return a line of a text around a match; `at` is the place of the match."""
     begin = max(0, at - _SHOWN // 3)
     part = " ".join(text[begin : begin + _SHOWN].split())
     return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _SHOWN else ''}"
@@ -194,8 +212,8 @@ def _excerpt(text: str, at: int) -> str:
 
 def counts_of(hits: Iterable[Hit]) -> SearchCounts:
     """Count the hits by what matched."""
-    found = Counter(KINDS[hit.kind] for hit in hits)
-    return cast("SearchCounts", {kind: found[kind] for kind in KINDS})
+    found = Counter(hit.kind for hit in hits)
+    return cast("SearchCounts", {kind.name.lower(): found[kind] for kind in Kind})
 
 
 def search_hit(state: State, hit: Hit) -> SearchHit:
@@ -203,12 +221,15 @@ def search_hit(state: State, hit: Hit) -> SearchHit:
     return {
         **node_row(state, hit.node),
         "activeAt": active_at(state, hit.node),
-        "matched": KINDS[hit.kind],
+        "matched": hit.kind.name.lower(),
         "text": hit.text,
         "isFuzzy": hit.is_fuzzy,
     }
 
 
 def hits_in(hits: Iterable[Hit], kind: str | None) -> list[Hit]:
-    """Return the hits of a kind of text; without a kind, all hits."""
-    return [hit for hit in hits if kind in (None, KINDS[hit.kind])]
+    """Return the hits of a kind of text; without a kind, all hits.
+
+    `kind` is the name of a `Kind` in lower case, as in answers.
+    """
+    return [hit for hit in hits if kind in (None, hit.kind.name.lower())]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from enum import IntEnum
 
 from headwater import deadline
 from headwater.events.facets import Documentation, Schema, Sql, Tags
@@ -13,8 +14,21 @@ from headwater.plugins.search._columns import columns_named, described_columns
 from headwater.projection import State
 from headwater.runs.summary import newest_run
 
-KINDS = ("name", "column", "tag", "owner", "description", "sql", "error", "run", "version")
-"""The places of a match, most relevant first."""
+
+class Kind(IntEnum):
+    """What a text of a node is, most relevant first. Answers have the names in lower case."""
+
+    NAME = 0
+    COLUMN = 1
+    TAG = 2
+    OWNER = 3
+    DESCRIPTION = 4
+    SQL = 5
+    ERROR = 6
+    RUN = 7
+    """The id of a run of a job."""
+    VERSION = 8
+    """A version of a dataset."""
 
 
 def last_part(name: str) -> str:
@@ -22,24 +36,29 @@ def last_part(name: str) -> str:
     return re.split(r"[./:]", name.casefold())[-1]
 
 
-def texts_of(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int, str]]:
-    """Yield the texts of a node, each with its index in `KINDS`."""
+def texts_of(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[Kind, str]]:
+    """Yield the texts of a node, each with its kind.
+
+    Texts with SQL are left out unless `with_sql`: not every client may read them.
+    """
     deadline.check()
     if node.type == "dataset":
-        yield from ((1, name) for name in sorted(columns_named(state, node.dataset_name)))
-    yield from ((0, name) for name in names_of(state, node))
-    yield from ((3, owner) for owner in owners_of(state, node))
+        yield from ((Kind.COLUMN, name) for name in sorted(columns_named(state, node.dataset_name)))
+    yield from ((Kind.NAME, name) for name in names_of(state, node))
+    yield from ((Kind.OWNER, owner) for owner in owners_of(state, node))
     for book in facets_of(state, node):
-        yield from ((1, name) for name in book.parsed(Schema).fields)
-        yield from ((1, name) for name in described_columns(book))
-        yield from ((2, text) for tag in book.parsed(Tags).tags for text in (tag.key, tag.value))
+        yield from ((Kind.COLUMN, name) for name in book.parsed(Schema).fields)
+        yield from ((Kind.COLUMN, name) for name in described_columns(book))
+        yield from (
+            (Kind.TAG, text) for tag in book.parsed(Tags).tags for text in (tag.key, tag.value)
+        )
         if description := book.parsed(Documentation).description:
-            yield 4, description
+            yield Kind.DESCRIPTION, description
         if with_sql and (sql := book.parsed(Sql).query):
-            yield 5, sql
+            yield Kind.SQL, sql
     run = newest_run(state, node.job_ref) if with_sql and node.type == "job" else None
     if run and (error := run.facets.get("errorMessage").get("message")):  # may contain SQL
-        yield 6, str(error)
+        yield Kind.ERROR, str(error)
 
 
 def names_of(state: State, node: Node) -> list[str]:
@@ -52,6 +71,6 @@ def names_of(state: State, node: Node) -> list[str]:
 def words_of(state: State, node: Node) -> Iterator[str]:
     """Yield the words of the names and columns of a node, in lower case, with repetitions."""
     for kind, value in texts_of(state, node, with_sql=False):
-        if kind < 2:
+        if kind in (Kind.NAME, Kind.COLUMN):
             yield last_part(value)
             yield from re.findall(r"[^\W_]+", value.casefold())

@@ -62,7 +62,10 @@ class Indexer(ThreadedWorker):
 
 
 def _advance(state: State, *, with_rows: bool) -> bool:
-    """Continue with the index, and if requested the rows; return True at the end."""
+    """Continue with the index, and if requested the rows; return True at the end.
+
+    The deadline of a step also ends it between nodes; the next step continues.
+    """
     deadline.start(_STEP_SECONDS)
     with suppress(DeadlineError):
         if (index := current_index(state)) is not None:

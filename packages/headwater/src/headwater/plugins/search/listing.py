@@ -43,7 +43,10 @@ def jobs_named(state: State, text: str | None, condition: str | None = None) -> 
 
 
 def _selected(state: State, text: str | None) -> Iterable[Node] | None:
-    """Return the nodes that a text selects; None without a text."""
+    """Return the nodes that a text selects; None without a text.
+
+    Words must be in names, unlike in a search.
+    """
     if not (text and text.strip()):
         return None
     selection = parse(state, text)
@@ -52,6 +55,7 @@ def _selected(state: State, text: str | None) -> Iterable[Node] | None:
 
 
 def _state_of_newest_run(state: State, ref: JobRef) -> str:
+    """Return the state of a job's newest run; "" if it has no runs."""
     run = newest_run(state, ref)
     return condition_of(state, run) if run else ""
 
@@ -72,7 +76,10 @@ def listed_job(state: State, node: Node) -> ListedJob:
 
 
 def groups_of(state: State, by: Grouping, text: str | None) -> Iterable[NodeGroup]:
-    """Return the owners or tags of nodes with a text in their name, with the number of nodes."""
+    """Return the owners or tags of nodes with a text in their name, with the number of nodes.
+
+    Without `text`, all are returned. A node without an owner or tag is counted under "".
+    """
     found: dict[str, NodeGroup] = {}
     rows, wanted = rows_of(state), (text or "").strip().casefold()
     for type_ in ("dataset", "job"):

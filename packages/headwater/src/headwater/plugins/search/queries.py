@@ -185,6 +185,8 @@ def _list_page(
     """Return a page; the total of an unfiltered list is known before its nodes are counted.
 
     `unsearched` is the number of nodes whose columns were not searched.
+
+    `items` are the nodes of this page, and `chosen` all nodes of the list.
     """
     uncounted = len(chosen.uncounted)
     total = len(chosen.rows) + (0 if is_filtered else uncounted)
@@ -201,7 +203,10 @@ def _sorted_page(
     about: tuple[object, ...], rows: list[tuple[Node, Place]], sort: str, reverse: bool,
     limit: int, cursor: str | None,
 ) -> tuple[list[Node], str | None]:  # fmt: skip
-    """Return a page of nodes, by name or the most recently active first."""
+    """Return a page of nodes, by name or the most recently active first.
+
+    `about` is the query with its parameters. The second value is the cursor of the next page.
+    """
     place = by_name if sort == "name" else by_activity
     newest_first = (sort != "name") is not reverse
     found, more = cut(about, rows, place, limit, cursor, newest_first=newest_first)
@@ -218,6 +223,7 @@ def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
 
 
 def _newest(state: State, graph: LevelGraph) -> Iterator[models.NewestDataset]:
+    """Yield the datasets of the newest runs first, as `newest_answer` lists them."""
     jobs = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
     seen: set[Node] = set()
     for ref in deadline.watched(jobs):

@@ -29,7 +29,7 @@ from headwater.health.models import HealthState
 from headwater.health.states import state_of
 from headwater.lookup import find_node
 from headwater.plugins.search._index import candidates_of
-from headwater.plugins.search._texts import last_part, names_of, texts_of
+from headwater.plugins.search._texts import Kind, last_part, names_of, texts_of
 from headwater.projection import State
 
 _KEYS = ("column", "tag", "owner", "state", "platform", "type", "namespace", "name")
@@ -41,11 +41,14 @@ _PART = re.compile(
 _WALK = re.compile(r"(?:(?P<up>\d*)\+)?(?P<name>[^+]*[^+\d][^+]*)(?:\+(?P<down>\d*))?")
 _STATES = get_args(HealthState)
 _EDGES = 2  # of a step: from a dataset to a job, and on to the next dataset
-_KIND_OF_KEY = {"column": 1, "tag": 2, "owner": 3}
+_KIND_OF_KEY = {"column": Kind.COLUMN, "tag": Kind.TAG, "owner": Kind.OWNER}
 
 
 class Selection(NamedTuple):
-    """The parts of a text; a node must match all of them."""
+    """The parts of a text; a node must match all of them.
+
+    `parse` makes it, `selectable` gives candidates, and `selects` decides for each.
+    """
 
     words: tuple[str, ...]
     filters: tuple[tuple[str, str], ...]
@@ -55,14 +58,14 @@ class Selection(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Return True if there are only words."""
+        """True if there are only words."""
         return not (self.filters or self.walks)
 
     @property
-    def shown(self) -> tuple[int, str]:
-        """Return the kind of text of the first filter, and its value."""
+    def shown(self) -> tuple[Kind, str]:
+        """The kind of text of the first filter, and its value; a hit without words shows them."""
         key, value = self.filters[0] if self.filters else ("name", "")
-        return _KIND_OF_KEY.get(key, 0), value
+        return _KIND_OF_KEY.get(key, Kind.NAME), value
 
 
 def parse(state: State, text: str) -> Selection:
@@ -118,11 +121,15 @@ def selects(state: State, selection: Selection, node: Node) -> bool:
 
 
 def _is_state(value: str) -> Callable[[str], bool]:
-    """Return a function that is True for the states that begin with a value."""
+    """Return a function that is True for the states that begin with a value.
+
+    The value is in lower case and may have spaces for underscores.
+    """
     return lambda name: name.startswith(value.replace(" ", "_"))
 
 
 def _has(state: State, node: Node, key: str, value: str) -> bool:
+    """Return True if a node matches one filter; `value` is in lower case."""
     deadline.check()
     if key == "state":
         return _is_state(value)(state_of(state, node))
@@ -133,14 +140,17 @@ def _has(state: State, node: Node, key: str, value: str) -> bool:
         return any(
             value in (folded, last_part(folded)) or folded.startswith(value)
             for kind, text in texts
-            if kind == 1
+            if kind is Kind.COLUMN
             for folded in (text.casefold(),)
         )
     return any(found.casefold().startswith(value) for found in values_of(state, node)[key])
 
 
 def _called(state: State, text: str) -> list[Node]:
-    """Return the nodes whose id or name is a text, or else those whose name ends with it."""
+    """Return the nodes whose id or name is a text, or else those whose name ends with it.
+
+    A name ends with it only after one of `./:`, so that whole parts of names match.
+    """
     if ":" in text:
         with suppress(NotFoundError):
             return [find_node(state, text)]
@@ -158,7 +168,10 @@ def _called(state: State, text: str) -> list[Node]:
 
 
 def _walked(state: State, word: str) -> frozenset[Node]:
-    """Return the nodes of a part such as +name or name+2; none if it is only a word."""
+    """Return the nodes of a part such as +name or name+2; none if it is only a word.
+
+    Without a number after or before the plus, all steps are walked.
+    """
     walk = _WALK.fullmatch(word)
     if walk is None or (walk["up"] is None and walk["down"] is None):
         return frozenset()

@@ -13,7 +13,11 @@ Others = TypeVar("Others", bound=Hashable)
 
 
 class TextCache(Generic[Others, Result]):
-    """Results of reading texts. The least recently used ones are removed; texts are not kept."""
+    """Results of reading texts. The least recently used ones are removed; texts are not kept.
+
+    `size_of` estimates the memory of a result with its arguments. The cache is safe for threads;
+    two of them may read the same text at the same time.
+    """
 
     def __init__(self, most: int, size_of: Callable[[Result, Others], int]) -> None:
         """Create a cache for results whose sizes together are at most `most`."""
@@ -27,7 +31,10 @@ class TextCache(Generic[Others, Result]):
         return self._size
 
     def get(self, text: str, others: Others, read: Callable[[], Result]) -> Result:
-        """Return the result of a text and other arguments; `read` computes it."""
+        """Return the result of a text and other arguments; `read` computes it.
+
+        `others` are the arguments besides the text, of which the result depends too.
+        """
         key = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest(), others
         with self._lock:
             if key in self._results:

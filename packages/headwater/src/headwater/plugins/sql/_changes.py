@@ -1,4 +1,9 @@
-"""Interpret UPDATE, DELETE and MERGE as the SELECT whose rows they write."""
+"""Interpret UPDATE, DELETE and MERGE as the SELECT whose rows they write.
+
+`statements` calls these readers for the nodes that sqlglot parsed. `session` has the tables and
+temporary tables that the statement can see. A value goes into a column of the changed table, the
+target. The SELECT has one item per value, so `_query` finds the origins of each.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +77,11 @@ def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:
 
 
 def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
-    """Return what MERGE reads and writes."""
+    """Return what MERGE reads and writes.
+
+    If a source matches by `*`, its columns must be known; otherwise the target has unknown columns.
+    Several clauses may write one column, which then has the origins of all of their values.
+    """
     target, source = parsed.this, parsed.args["using"]
     values_by_column: dict[str, list[exp.Expr]] = {}
     conditions = []
@@ -113,6 +122,8 @@ def _takes_all(then: exp.Expr | None) -> str:
     """Return "name" for UPDATE SET * and INSERT *, "place" for INSERT ROW, else nothing.
 
     In DuckDB, UPDATE and INSERT alone mean the same, and INSERT BY NAME looks like a column `by`.
+
+    `then` is what a WHEN clause does. "name": columns match by name. "place": they match in order.
     """
     if isinstance(then, exp.Update):
         items = then.expressions
@@ -135,7 +146,10 @@ def _excluded(then: exp.Expr | None) -> set[str]:
 def _all_values(
     source: exp.Expr, names: list[str], session: Session, *, by_name: bool
 ) -> list[tuple[str, exp.Expr]]:
-    """Return the columns of a target with those of the source of a MERGE."""
+    """Return the columns of a target with those of the source of a MERGE.
+
+    If only one side is known, its names are used for both.
+    """
     if isinstance(source, exp.Table):
         own = columns_of(source, session)
     else:
@@ -149,7 +163,11 @@ def _all_values(
 
 
 def _inserted_values(then: exp.Insert, known: list[str]) -> list[tuple[str, exp.Expr]]:
-    """Return the columns and values of WHEN NOT MATCHED THEN INSERT."""
+    """Return the columns and values of WHEN NOT MATCHED THEN INSERT.
+
+    `known` are the columns of the target, which values without listed columns go into; a value
+    without a known column has an empty name.
+    """
     if then.expression:
         values = then.expression.expressions
         names = [column.name for column in then.this.expressions] if then.this else known
@@ -170,6 +188,9 @@ def _new_change(
     """Return a statement that changes a table by the rows of a query of it and other tables.
 
     Dependencies of the target on itself are left out: they add no source.
+
+    `values_by_column` has the values of each column of the target, under "" for unknown columns.
+    `select` reads the target and the other tables, and `where` selects the changed rows.
     """
     table, _ = target_of(parsed.this)
     statement = new_statement(kind, table, session)

@@ -1,4 +1,7 @@
-"""Rewrite forms of single dialects as common statements, each of which writes one table."""
+"""Rewrite forms of single dialects as common statements, each of which writes one table.
+
+`statements` reads what these functions return as if it had been written in this form.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,11 @@ def _plain(sql: str) -> str:
 
 
 def split(parsed: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the statements, of one table each, that a statement consists of."""
+    """Yield the statements, of one table each, that a statement consists of.
+
+    A nested INSERT, UPDATE or DELETE comes before the statement around it, which reads its result.
+    Most statements are returned alone and unchanged.
+    """
     if isinstance(parsed, exp.MultitableInserts):
         yield from _inserts(parsed)
     elif isinstance(parsed, exp.Cache):
@@ -109,7 +116,11 @@ def _replace(table: exp.Table, name: str) -> None:
 
 
 def _inserts(parsed: exp.MultitableInserts) -> Iterator[exp.Insert]:
-    """Yield the parts of Snowflake's INSERT ALL and FIRST, and of Spark's FROM … INSERT …."""
+    """Yield the parts of Snowflake's INSERT ALL and FIRST, and of Spark's FROM … INSERT ….
+
+    FIRST inserts a row only where no earlier condition holds, so each part has the earlier
+    conditions.
+    """
     source, before = parsed.args["source"], list[exp.Expr]()
     for item in parsed.expressions:
         if isinstance(item, exp.Insert):
@@ -150,7 +161,11 @@ def _changes_in_ctes(parsed: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _returned(change: exp.Expr) -> exp.Select:
-    """Return the query of the rows that RETURNING of a change returns."""
+    """Return the query of the rows that RETURNING of a change returns.
+
+    The values are those after the change. A change without RETURNING returns nothing; its query
+    then has a constant, since a SELECT needs an item.
+    """
     returning = change.args.get("returning")
     items = returning.expressions if returning else [exp.Literal.number(1)]
     table = change.this.this if isinstance(change.this, exp.Schema) else change.this

@@ -9,6 +9,8 @@ The rules for expressions follow OpenLineage's Spark listener where it has one:
 - PARTITION BY and ORDER BY of a window are INDIRECT/WINDOW, ORDER BY of an aggregate's rows is
   INDIRECT/SORT and its FILTER is INDIRECT/FILTER;
 - COUNT and hash functions mask: the target does not show the source's values.
+
+`_query` walks through expressions with `parts_of` and combines the kinds on the way to each column.
 """
 
 from __future__ import annotations
@@ -135,7 +137,10 @@ def _grouping(_: exp.Expr) -> Iterator[_Part]:
 
 
 def _field(node: exp.Expr) -> Iterator[_Part]:
-    """Yield the part of a structure that `{'a': x, 'b': y}.a` selects."""
+    """Yield the part of a structure that `{'a': x, 'b': y}.a` selects.
+
+    If the structure has no field of that name, all parts may be the value.
+    """
     fields = node.this.expressions if isinstance(node.this, exp.Struct) else []
     named = [item for item in fields if isinstance(item, exp.PropertyEQ | exp.Alias)]
     chosen = [

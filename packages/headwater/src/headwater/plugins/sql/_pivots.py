@@ -17,7 +17,12 @@ OriginsOf = Callable[[exp.Expr, Kind], Origins]
 
 
 def pivoted(pivot: exp.Pivot, relation: Relation, origins_of: OriginsOf) -> Relation:
-    """Return a relation whose values become columns, or whose columns become values."""
+    """Return a relation whose values become columns, or whose columns become values.
+
+    `relation` is the table or query before PIVOT, and `origins_of` finds the origins of an
+    expression in it. If the new columns are named after values in the data, they are unknown: each
+    name that is used later has the origins of all aggregates.
+    """
     fields = pivot.args["fields"] = [_expanded(field, relation) for field in pivot.args["fields"]]
     used = {
         column.name
@@ -42,7 +47,10 @@ def pivoted(pivot: exp.Pivot, relation: Relation, origins_of: OriginsOf) -> Rela
 
 
 def _expanded(field: exp.Expr, relation: Relation) -> exp.Expr:
-    """Return the field of an UNPIVOT with the columns that `*` or COLUMNS(…) stands for."""
+    """Return the field of an UNPIVOT with the columns that `*` or COLUMNS(…) stands for.
+
+    `field` is changed in place and returned.
+    """
     found: list[exp.Expr] = []
     for item in field.expressions:
         if not (item.is_star or chooses_columns(item)):
@@ -79,7 +87,11 @@ def _items(item: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def pivot_of(statement: exp.Pivot) -> exp.Pivot:
-    """Return DuckDB's statement PIVOT or UNPIVOT in the form that it has in FROM."""
+    """Return DuckDB's statement PIVOT or UNPIVOT in the form that it has in FROM.
+
+    sqlglot parses it in another form than PIVOT in FROM. Names of new columns follow DuckDB's
+    rules.
+    """
     into, items = statement.args.get("into"), statement.expressions
     if into:
         field = exp.In(this=into.this.copy(), expressions=items)

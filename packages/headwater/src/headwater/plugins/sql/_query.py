@@ -40,7 +40,8 @@ from headwater.sql.reader import Kind, Origin, Origins, Table
 class Reader:
     """Interpreter of queries.
 
-    `table` resolves a name that is not a CTE, and `variable` one that is not a column.
+    `table` resolves a name that is not a CTE, and `variable` one that is not a column. `ctes`
+    are those of WITH by name, and `steps` limits the work.
     """
 
     def __init__(
@@ -421,7 +422,7 @@ class Reader:
         return under(kind, columns[place][1]) if 0 <= place < len(columns) else NONE
 
     def _origins(self, node: exp.Expr, frame: Frame, kind: Kind = IDENTITY) -> Origins:
-        """Return the origins of an expression. Iterates, as conditions may be long chains."""
+        """Return the origins of an expression used as `kind`. Iterates: chains may be long."""
         found: set[Origin] = set()
         stack = [(node, kind)]
         while stack:

@@ -51,7 +51,12 @@ _DAY = 86_400.0
 
 
 class SqlReader(ThreadedWorker):
-    """A background reader of the SQL texts that have no stored result."""
+    """A background reader of the SQL texts that have no stored result.
+
+    Only its thread calls `step`; queries of other threads meanwhile use the results in RESULTS. A
+    pass over all runs is made at the start and once a day, and removes stored results that no run
+    needs.
+    """
 
     def __init__(self, live: Live) -> None:
         from headwater.plugins.sql.results import RESULTS, reader_version
@@ -128,7 +133,10 @@ class SqlReader(ThreadedWorker):
             pass
 
     def step(self) -> bool:
-        """Do the next part of the work; return False if nothing is left. Raises LogError."""
+        """Do the next part of the work; return False if nothing is left. Raises LogError.
+
+        Texts that a query has read in the meantime are stored without reading them again.
+        """
         found, is_done = self._unread()
         texts = {key: item for key, item in found.items() if not self._take_known(key)}
         if texts:
@@ -147,7 +155,11 @@ class SqlReader(ThreadedWorker):
         return not is_done
 
     def _unread(self) -> tuple[dict[bytes, tuple[str, Arguments]], bool]:
-        """Return texts without a stored result, by key, and True if all runs were checked."""
+        """Return texts without a stored result, by key, and True if all runs were checked.
+
+        A step ends after 2 ms, or with 20 texts. Each item is a text with the other arguments of
+        `read_script`, of which the key is the identity.
+        """
         from headwater.plugins.sql.results import key_of
 
         found: dict[bytes, tuple[str, Arguments]] = {}
@@ -176,7 +188,11 @@ class SqlReader(ThreadedWorker):
         return bool(self._runs or self._names or self._jobs)
 
     def _note_changes(self, state: State) -> None:
-        """Queue the runs whose texts or schemas changed since the last step."""
+        """Queue the runs whose texts or schemas changed since the last step.
+
+        `state` may be another object than before, after old events were deleted. If the changes
+        since the last step are not known any more, all jobs are checked.
+        """
         since, is_same = self._revision, state is self._state
         is_due = time.monotonic() - self._passed >= _DAY
         if is_same and state.revision == since and not is_due:
@@ -202,7 +218,11 @@ class SqlReader(ThreadedWorker):
         return inputs != before
 
     def _next(self, state: State) -> Run | None:
-        """Take an item from a queue; return it if it is a run with SQL."""
+        """Take an item from a queue; return it if it is a run with SQL.
+
+        It is None if other runs were queued instead, or if the item has no SQL; the caller calls it
+        again.
+        """
         if self._runs:
             key, _ = self._runs.popitem()
             run = state.runs.get(key)
@@ -312,6 +332,8 @@ def _readings(state: State, run: Run) -> Iterator[tuple[str, Arguments]]:
 
     It is read without known columns when its event arrives, and again by a start without a snapshot
     (see `events._sql_datasets`).
+
+    The second one has the columns of the tables that are known when a query is answered.
     """
     if (text := text_of_run(state, run)) is None:
         return

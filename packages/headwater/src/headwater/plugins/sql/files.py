@@ -1,4 +1,7 @@
-"""The edges between tables and columns that an SQL file states."""
+"""The edges between tables and columns that an SQL file states.
+
+`headwater pr` compares the files of a change with it, without a database: schemas are unknown.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,9 @@ def read_file(text: str, name: str, dialect: str) -> SqlFile:
 
     A query alone, like a dbt model, defines a view of the file's `name`. Supported templates are
     `ref`, `source`, `this`, `config` and the placeholders of Python's `str.format`.
+
+    Text that cannot be read is reported in `unread` of the result. `dialect` is sqlglot's name of
+    it.
     """
     edges: set[Edge] = set()
     targets: set[str] = set()
@@ -62,6 +68,11 @@ def read_file(text: str, name: str, dialect: str) -> SqlFile:
 
 
 def _without_templates(text: str, name: str) -> str:
+    """Return a text in which templates are replaced by names.
+
+    Raises UnreadError for all other templates.
+    """
+
     def ref(found: re.Match[str]) -> str:
         is_source = "source(" in found[0] and found[1]
         return ".".join(f'"{part}"' for part in found.groups() if part) if is_source else found[2]

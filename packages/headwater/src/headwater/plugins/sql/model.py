@@ -1,4 +1,8 @@
-"""The inputs and the output of one SQL statement, and functions that fill them in."""
+"""The inputs and the output of one SQL statement, and functions that fill them in.
+
+Readers of statements (`statements`, `_changes`) create a `Statement` and fill it by these
+functions. `script` combines the statements of a text.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,10 @@ class Statement:
 
 
 def after(temporary: Temporary, statement: Statement) -> dict[str, SessionTable]:
-    """Return a session's temporary tables after a statement succeeded."""
+    """Return a session's temporary tables after a statement succeeded.
+
+    `temporary` are the tables before it, by name. A table that it reads but does not write stays.
+    """
     tables = dict(temporary)
     for name in statement.temporary:
         table = tables.pop(name, SessionTable())
@@ -76,7 +83,10 @@ def after(temporary: Temporary, statement: Statement) -> dict[str, SessionTable]
 
 
 def new_statement(kind: str, table: exp.Table, session: Session) -> Statement:
-    """Return a statement that writes to a table."""
+    """Return a statement that writes to a table.
+
+    `kind` is a word for the statement, such as `insert`. A temporary table is no dataset.
+    """
     temporary = (table.name,) if session.is_temporary(table) else ()
     return Statement(kind, "", session.table(table), temporary=temporary)
 
@@ -118,7 +128,11 @@ def columns_of(table: exp.Table, session: Session) -> list[str]:
 def read_query(
     query: exp.Expr, statement: Statement, session: Session, changed: Table | None = None
 ) -> Relation:
-    """Read a query, and record the tables and files that it reads, except the one it changes."""
+    """Read a query, and record the tables and files that it reads, except the one it changes.
+
+    `changed` is the target of UPDATE, DELETE and MERGE: its own rows are no source. Return the
+    columns of the query; the statement gets the origins of its rows.
+    """
 
     def relation(found: exp.Table) -> Relation:
         """Record a table or file in FROM, and return its columns; catalogs are not recorded."""
@@ -160,7 +174,12 @@ def read_query(
 def name_columns(
     statement: Statement, relation: Relation, names: list[str], session: Session
 ) -> None:
-    """Set the columns of a statement to those of a query, under the names of the target's."""
+    """Set the columns of a statement to those of a query, under the names of the target's.
+
+    `names` are the columns of the target, in the order of the query's columns; without any, the
+    query's own names are used. If the query's columns are not all known, listed names cannot be
+    matched.
+    """
     statement.has_all_columns &= relation.is_whole
     statement.has_unknown_columns |= not relation.is_whole  # those of `*` of an unknown schema
     if names and not relation.is_whole:  # their order is unknown

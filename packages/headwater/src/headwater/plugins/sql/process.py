@@ -28,7 +28,10 @@ class ProcessError(Exception):
 
 
 class ReaderProcess:
-    """The process that reads texts. It is started when needed, and again if it ended."""
+    """The process that reads texts. It is started when needed, and again if it ended.
+
+    Only one thread may call `read`; another one may call `kill` meanwhile.
+    """
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -38,6 +41,8 @@ class ReaderProcess:
 
         Raises:
             ProcessError: the process cannot be started, ended or took too long.
+
+        The results are in the order of the texts, packed by `results.pack`.
         """
         process = self._started()
         assert process.stdin is not None
@@ -96,6 +101,7 @@ def _plain(text: str, arguments: Arguments) -> list[Any]:
 
 
 def _answer(line: bytes) -> bytes:
+    """Return the line that answers a request. Packed results are base64 texts; None stays null."""
     from headwater.plugins.sql.results import key_of, pack
     from headwater.plugins.sql.script import read_uncached
     from headwater.sql.reader import Arguments

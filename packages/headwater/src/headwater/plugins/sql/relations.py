@@ -1,6 +1,9 @@
 """Relations that a query reads or returns, and the names that are visible within a SELECT.
 
 Names are compared exactly, so identifiers must be spelled as in the catalog.
+
+Origins are the columns of tables on which a column, or the choice of rows, depends. `rows` of a
+relation are the origins of that choice.
 """
 
 from __future__ import annotations
@@ -82,7 +85,12 @@ class Resolved(NamedTuple):
 
 @dataclass
 class Frame:
-    """Names that are visible within one SELECT."""
+    """Names that are visible within one SELECT.
+
+    `outer` is the frame around a subquery, and `ctes` has the relations of WITH by name. `sources`
+    are the tables and subqueries of FROM, by alias; `aliases` the columns that earlier items of
+    SELECT name; and `windows` the windows by name.
+    """
 
     outer: Frame | None
     ctes: Mapping[str, Relation]
@@ -96,6 +104,9 @@ class Frame:
         """Return the origins of a column, which may be one of an outer query.
 
         None if it is unknown to which source the column belongs.
+
+        The inner query is searched first. Without a known source, the only source with unknown
+        columns is assumed to have the column; then the result is not certain.
         """
         name = column.name
         if column.table:
@@ -141,7 +152,7 @@ class Frame:
         return Resolved(NONE, is_certain=False)
 
     def _row(self, name: str) -> Resolved | None:
-        """Return the origins of a whole row, which is named like its source."""
+        """Return the origins of a whole row, which is named like its source, as in PostgreSQL."""
         source = self._source(name)
         if source is not None and source.row:
             return Resolved(source.row)
@@ -203,6 +214,8 @@ class Frame:
         """Return the columns of `*` or, with a table, of `table.*`.
 
         `excluded` has names of columns, each with the name of its source or "" for all sources.
+        `renamed` has new names by name. If `table` is no source, it is a column whose fields are
+        unknown.
         """
         chosen = {name: item for name, item in self.sources.items() if table in ("", name)}
         shared = {} if table else self.shared
@@ -225,7 +238,11 @@ class Frame:
 
 
 def combined(name: str, relations: Iterable[Relation]) -> Origins:
-    """Return a column of the first relation that has it."""
+    """Return a column of the first relation that has it.
+
+    JOIN … USING needs it: `relations` are the sources on one side. A source with unknown columns is
+    assumed to have the column if no other one can.
+    """
     relations = list(relations)
     known = [relation.by_name[name] for relation in relations if name in relation.by_name]
     if known:

@@ -34,7 +34,10 @@ def key_of(text: str, arguments: Arguments) -> bytes:
 
 @cache
 def reader_version() -> str:
-    """Return the identity of the code that reads texts, sqlglot's version included."""
+    """Return the identity of the code that reads texts, sqlglot's version included.
+
+    Stored results of another version are deleted at the start.
+    """
     digest = blake2b(importlib.metadata.version("sqlglot").encode(), digest_size=16)
     for folder in map(files, ("headwater.sql", "headwater.plugins.sql")):
         for file in sorted(folder.iterdir(), key=lambda item: item.name):
@@ -51,6 +54,9 @@ def pack(key: bytes, result: Script | Unread) -> bytes | None:
     """Return a result in a compact form, with a check sum; None if it must not be stored.
 
     This is the case if a name is not valid Unicode, or if the result depends on the caller.
+
+    Reading fails with TOO_DEEP depending on how deep the caller already is, so another caller may
+    succeed.
     """
     if isinstance(result, Unread) and result.reason == TOO_DEEP:
         return None
@@ -79,7 +85,10 @@ def _check_sum(key: bytes, packed: bytes) -> bytes:
 
 
 def _plain(result: Script | Unread) -> Any:
-    """Return a result as JSON, in which numbers stand for repeated tables, kinds and origins."""
+    """Return a result as JSON, in which numbers stand for repeated tables, kinds and origins.
+
+    The order of the elements is that in which `_script` reads them back.
+    """
     if isinstance(result, Unread):
         return result.reason
     tables, kinds, origins = _Numbers[Table](), _Numbers[Kind](), _Numbers[Origin]()
@@ -99,6 +108,7 @@ def _plain(result: Script | Unread) -> Any:
 
 
 def _script(plain: Any) -> Script:
+    """Return the result that `_plain` converted to JSON."""
     tables = [(database, schema, name) for database, schema, name in plain[0]]
     kinds = [Kind(*kind) for kind in plain[1]]
     origins = [Origin(tables[table], column, kinds[kind]) for table, column, kind in plain[2]]
@@ -177,7 +187,11 @@ class Results:
             self._size -= len(packed) + _ENTRY
 
     def get(self, key: bytes, read: Callable[[], Script | Unread]) -> Script | Unread:
-        """Return the result of a key; `read` computes it if it is unknown or damaged."""
+        """Return the result of a key; `read` computes it if it is unknown or damaged.
+
+        `read` runs without the lock, so several threads may read one text. Its result is kept
+        unless it must not be stored.
+        """
         with self._lock:
             packed = self._packed.get(key)
             if packed is not None:

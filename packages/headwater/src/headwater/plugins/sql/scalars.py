@@ -31,6 +31,7 @@ def scalar_tables(text: str, dialect: str) -> _Tables:
 
 
 def _scalar_tables(text: str, dialect: str) -> _Tables:
+    """Return the tables of a text like `scalar_tables`, without the cache."""
     inside: set[TableParts] = set()
     every: set[TableParts] = set()
     try:

@@ -2,6 +2,9 @@
 
 A text may have several statements, which share one session. A text is read once for each set of
 known columns; later calls return the same result.
+
+A script may declare variables and have blocks such as IF. Statements in a block may not run, so
+what they change has the sources before and after.
 """
 
 from __future__ import annotations
@@ -87,7 +90,10 @@ def read_script(text: str, arguments: Arguments) -> Script | Unread:
 
 
 def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
-    """Read a text like `read_script`, without its caches."""
+    """Read a text like `read_script`, without its caches.
+
+    The limits are those of `steps`: the length of the text, and the steps to read it.
+    """
     dialect, database, schema, target, known, reported = arguments
     if len(text) > LONGEST:
         return Unread(f"it has more than {LONGEST:,} characters")
@@ -133,6 +139,7 @@ def local_names(text: str, dialect: str) -> LocalNames:
 
 
 def _local_names(text: str, dialect: str) -> LocalNames:
+    """Return the local names of a text like `local_names`, without the cache."""
     try:
         parsed = parse_statements(text, dialect, Steps())
     except (SqlglotError, UnreadError, RecursionError):
@@ -224,8 +231,11 @@ def statements_of(text: str, dialect: str, steps: Steps) -> Iterator[str]:
 def _read_all(
     parts: list[str], target: Table | None, session: Session
 ) -> tuple[list[Statement], bool, list[str]]:
-    """Return what statements read and write, whether all uses of columns are known, and what
-    statements were skipped.
+    """Return what statements read and write; if all uses are known; and the skipped statements.
+
+    `target` is the table that a query alone defines, as in a dbt model; None if there is none. Of
+    skipped statements, the first words are returned. The flag is False if a statement may use a
+    column that is unknown.
 
     Raises:
         UnreadError: a statement cannot be read.
@@ -346,6 +356,8 @@ def _either(first: Temporary, second: Temporary) -> dict[str, SessionTable]:
     """Return the tables or variables of a session after a statement that may not have run.
 
     Those of both cases, before and after the statement, have the sources of both.
+
+    `first` are those before the statement, and `second` those after it.
     """
     merged = {
         name: first[name].with_rows(dict(table.columns), table.rows, table.tables, table.files)
@@ -356,6 +368,11 @@ def _either(first: Temporary, second: Temporary) -> dict[str, SessionTable]:
 
 
 def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
+    """Return what a statement reads and writes.
+
+    A query alone defines `target`, as a dbt model does; without a target, it only uses what it
+    reads.
+    """
     found = read_statements(sql, session)
     if not found and _QUERY.match(sql):
         if target is None:

@@ -68,7 +68,10 @@ SESSIONS: TypeAdapter[dict[str, dict[str, SessionTable]]] = TypeAdapter(
 
 @dataclass(frozen=True)
 class Session:
-    """The database, user, catalog and temporary tables with which a statement ran."""
+    """The database, user, catalog and temporary tables with which a statement ran.
+
+    `columns` has the known columns of tables; a table that is missing there has unknown columns.
+    """
 
     database: str
     user: str
@@ -89,13 +92,20 @@ class Session:
     """The steps that remain for reading the statement or script."""
 
     def is_temporary(self, found: exp.Table) -> bool:
-        """Return True for a name of a temporary table."""
+        """Return True for a name of a temporary table.
+
+        `found` is the name in a statement, with its schema if there is one.
+        """
         if found.db:
             return found.db in ("pg_temp", "global_temp")  # the latter of Spark
         return found.name.startswith(("#", "@")) or found.name in self.temporary
 
     def table(self, found: exp.Table) -> Table:
-        """Return the table of a name."""
+        """Return the table of a name, with the session's database and schema where it has none.
+
+        If exactly one known table has the name, its schema is meant. Raises UnreadError for a
+        wildcard of BigQuery, which stands for several tables.
+        """
         name, schema = found.name, found.db
         if "*" in name and self.dialect == "bigquery":
             raise UnreadError(f"{found.sql()} stands for several tables")
@@ -112,7 +122,10 @@ class Session:
         return next((known for known in shorter if known in self.columns), table)
 
     def relation(self, found: exp.Table) -> Relation:
-        """Return the columns of a name."""
+        """Return the columns of a name.
+
+        A table without known columns has each column that is asked for.
+        """
         if self.is_temporary(found):
             own = self.temporary.get(found.name, SessionTable())
             return Relation(own.columns, own.rows, own.is_whole)
@@ -132,6 +145,8 @@ class Session:
         Unquoted names are lower case. Redshift keeps the case of quoted names only if
         enable_case_sensitive_identifier is on, so a quoted name that is neither in the catalog nor
         defined by the statement refers to the lower-case name, if that exists.
+
+        The statement is changed in place. Afterwards, names can be compared exactly.
         """
         spellings: dict[str, str] = {}
         folded = _FOLDED.get(Dialect.get_or_raise(self.dialect).normalization_strategy, str)

@@ -65,6 +65,9 @@ def read_statements(sql: str, session: Session) -> list[Statement]:
 
     Raises:
         UnreadError: the statement may move data and is not supported.
+
+    The list is empty for a statement that moves no data. Errors of sqlglot and of forms that no
+    reader expects also become an UnreadError, so that one text cannot stop the reader.
     """
     if not _RELEVANT.match(sql):
         return []
@@ -95,6 +98,8 @@ def defined_columns(sql: str, session: Session) -> tuple[Table, SessionTable] | 
 
     Raises:
         SqlglotError, UnreadError: the statement cannot be parsed.
+
+    None for a statement of another kind, or with a query.
     """
     parsed = parsed_statement(sql, session.dialect, session.steps)
     if not isinstance(parsed, exp.Create) or parsed.kind != "TABLE" or parsed.expression:
@@ -104,7 +109,10 @@ def defined_columns(sql: str, session: Session) -> tuple[Table, SessionTable] | 
 
 
 def _of_redshift(sql: str, session: Session) -> Statement | None:
-    """Return what UNLOAD or ALTER TABLE APPEND reads and writes."""
+    """Return what UNLOAD or ALTER TABLE APPEND reads and writes.
+
+    sqlglot parses neither of the two. None for any other statement.
+    """
     if found := _APPEND.search(sql):
         return _append(found, session)
     if found := _UNLOAD.search(sql):
@@ -146,6 +154,10 @@ def _statement(parsed: exp.Expr, session: Session) -> Statement | None:
 
 
 def _create(parsed: exp.Create, session: Session) -> Statement | None:
+    """Read CREATE TABLE or VIEW with a query or a clone; None if no data moves.
+
+    A temporary table without a query is read too, because later statements may fill it.
+    """
     if parsed.kind not in ("TABLE", "VIEW"):
         return None
     table, names = target_of(parsed.this)
@@ -179,7 +191,10 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
 
 
 def _layout(parsed: exp.Create, session: Session) -> SessionTable:
-    """Return the columns of a table definition, which may name another table by LIKE."""
+    """Return the columns of a table definition, which may name another table by LIKE.
+
+    Its columns have no origins, because the definition fills nothing.
+    """
     names: list[str] = []
     is_whole = True
     properties = parsed.args.get("properties")
@@ -209,6 +224,10 @@ def _query(parsed: exp.Query, session: Session) -> Statement | None:
 
 
 def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
+    """Read INSERT.
+
+    VALUES without tables have no origins, and so no columns are recorded for them.
+    """
     table, names = target_of(parsed.this)
     statement = new_statement("insert", table, session)
     query = parsed.expression
@@ -245,6 +264,8 @@ def _places(table: exp.Table, names: list[str], session: Session) -> list[str]:
     """Return the columns that the values of an INSERT go into, in their order.
 
     In Spark, those of dynamic partitions are last, and those of static ones have no value.
+
+    The list is empty if the columns of the table are unknown and none are listed.
     """
     partition = table.args.get("partition")
     items = partition.expressions if partition else ()
@@ -277,6 +298,10 @@ def _forget_expressions(statement: Statement, query: exp.Query | exp.Values) -> 
 
 
 def _copy(parsed: exp.Copy, session: Session) -> Statement | None:
+    """Read COPY or UNLOAD to a file, and COPY from files.
+
+    Of the files that are read, only URLs count. In Redshift, another source raises UnreadError.
+    """
     files = [file.name for file in parsed.args["files"]]
     if not parsed.args.get("kind"):  # COPY … TO
         return _unload(parsed.this, next(iter(files), None), session)
@@ -310,7 +335,10 @@ def _origins_of(relation: Relation) -> set[tuple[Table, str]]:
 
 
 def _append(found: re.Match[str], session: Session) -> Statement:
-    """Read ALTER TABLE APPEND, which moves rows to another table, matching columns by name."""
+    """Read ALTER TABLE APPEND, which moves rows to another table, matching columns by name.
+
+    `found` has the target, the source, and the option of the statement as its groups.
+    """
     names = [exp.to_table(name, dialect=session.dialect) for name in found.groups()[:2]]
     for name in names:
         session.spell(name)
@@ -359,7 +387,10 @@ _READERS: dict[type[exp.Expr], Callable[[Any, Session], Statement | None]] = {
 
 
 def _shape(parsed: exp.Expr, session: Session) -> str:
-    """Return a digest of a statement without literals, comments and lengths of lists."""
+    """Return a digest of a statement without literals, comments and lengths of lists.
+
+    It is empty unless the session asks for digests (`has_shapes`); audits group statements by it.
+    """
     if not session.has_shapes:
         return ""
     bare = parsed.copy()

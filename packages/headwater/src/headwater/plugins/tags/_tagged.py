@@ -71,7 +71,10 @@ class TaggedAnswer(Answer):
 
 
 class _Status(IntEnum):
-    """The statuses, the strongest first."""
+    """The statuses, the strongest first.
+
+    A column keeps the strongest status of all ways to it. Answers have the names.
+    """
 
     TAGGED = 0
     DERIVED = 1
@@ -80,6 +83,7 @@ class _Status(IntEnum):
 
     @property
     def text(self) -> TagStatus:
+        """The status as answers have it."""
         return _TEXTS[self]
 
 
@@ -87,7 +91,10 @@ _TEXTS: tuple[TagStatus, ...] = ("tagged", "derived", "possible", "masked")
 
 
 class _Found(NamedTuple):
-    """The status of a column, and the column that it inherits the tag from; None if tagged."""
+    """The status of a column, and the column that it inherits the tag from; None if tagged.
+
+    `distance` counts columns. Following `source` leads to the column with the reported tag.
+    """
 
     status: _Status
     distance: int
@@ -150,15 +157,18 @@ def tagged_answer(
 
 @once_an_event
 def _cache(state: State) -> dict[str, tuple[dict[Column, _Found], _Columns]]:
+    """Return the results of `_search` by tag, in lower case; empty after each event."""
     del state
     return {}
 
 
 def _place(name: DatasetName) -> tuple[str, ...]:
+    """Return the sort key of a dataset."""
     return name.name.casefold(), *name
 
 
 def _path(found: dict[Column, _Found], column: Column) -> list[FieldRef]:
+    """Return the path of a tag to a column, the tagged one first."""
     path: list[FieldRef] = []
     step: Column | None = column
     while step is not None:
@@ -174,7 +184,11 @@ def _has(tag: Tag, wanted: str) -> bool:
 
 
 def _search(state: State, wanted: str) -> tuple[dict[Column, _Found], _Columns]:
-    """Return every column that a tag reaches, and the listed ones by dataset."""
+    """Return every column that a tag reaches, and the listed ones by dataset.
+
+    `wanted` is the tag in lower case. The search visits the strongest status first, and the
+    shortest path among equal ones, so the first visit of a column is final.
+    """
     own = _tagged_columns(state, wanted)
     if not own:
         return {}, {}
@@ -214,7 +228,11 @@ def _tagged_columns(state: State, wanted: str) -> dict[Column, bool]:
 def _passed_on(
     status: _Status, best: _Status, column: Column, target: Column, *, is_pii: bool
 ) -> _Status:
-    """Return the status that a column gets from one of its inputs."""
+    """Return the status that a column gets from one of its inputs.
+
+    `status` is that of the input `column`, and `best` the best one that its use allows. A column of
+    a wholly tagged dataset keeps the status. Masking only stops PII.
+    """
     if column == Column(target.dataset, WHOLE):
         return status
     is_unmasked = best is _Status.MASKED and not is_pii
@@ -246,7 +264,10 @@ def _downstream(state: State, roots: set[DatasetName]) -> set[DatasetName]:
 def _feeds(
     state: State, own: dict[Column, bool], names: set[DatasetName]
 ) -> dict[Column, list[tuple[Column, _Status]]]:
-    """Return, by column, the columns that take its values, with the best status they can have."""
+    """Return, by column, the columns that take its values, with the best status they can have.
+
+    `own` are the columns with a reported tag, and `names` the datasets downstream of them.
+    """
     generations = generations_of(state)
     tags = Tags(generations, generations.present.parts())
     feeds: dict[Column, list[tuple[Column, _Status]]] = defaultdict(list)

@@ -1,4 +1,8 @@
-"""Group findings by their cause."""
+"""Group findings by their cause.
+
+A finding of health is about one job or dataset. Its `causes` are the findings about the lowest
+failed runs below it. Problems and the count of problems are derived from these groups.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,8 @@ def causes_of_findings(state: State, findings: Iterable[HealthFinding]) -> list[
 
     A failed pipeline has one cause per failed task. Failed checks that a failed run reported have
     the same cause as the run.
+
+    Causes are in the order of the first finding of each.
     """
     found: dict[tuple[str, Node], Cause] = {}
     checks: list[HealthFinding] = []
@@ -68,6 +74,10 @@ def open_causes(state: State, findings: Iterable[HealthFinding]) -> int:
 
 
 def _cause_of(state: State, finding: Finding) -> Cause:
+    """Return the cause of a finding, without findings yet.
+
+    Its node is the task of a failed query, or else the subject of the finding.
+    """
     node, run_id = find_node(state, finding["subject"]), finding["runId"]
     if run_id is None or node.type != "job":
         return Cause(node, None, finding, [])

@@ -2,6 +2,9 @@
 
 `examples/contract.yaml` documents every key. A text also matches names that end with it after a
 dot, slash or colon; `*` matches any characters.
+
+`headwater check` passes a contract as JSON. "Captured" is the lineage that producers reported, in
+contrast to "declared".
 """
 
 from __future__ import annotations
@@ -86,7 +89,10 @@ class Named(NamedTuple):
 
 
 class Captured(NamedTuple):
-    """The captured inputs and outputs of a job."""
+    """The captured inputs and outputs of a job.
+
+    Datasets have all of their names, so that a contract may use any of them.
+    """
 
     job: Named
     inputs: list[Named]
@@ -112,6 +118,8 @@ def differences(state: State, contract: Contract, captured: list[Captured]) -> I
 
     Raises:
         ConfigError: a text matches more than one job or dataset.
+
+    `captured` must be that of the contract's level.
     """
     for text, declared in deadline.watched(contract.jobs.items()):
         actual = _one(text, captured, [job.job for job in captured], "jobs")
@@ -137,6 +145,8 @@ def updated(contract: Contract | None, captured: list[Captured]) -> Contract:
     """Return a contract of the captured lineage, with the texts of an old one that still match.
 
     Without an old contract, it has every job; otherwise, the jobs that the old one lists or covers.
+
+    The old contract itself is not changed.
     """
     jobs = {}
     for actual in deadline.watched(captured):
@@ -156,6 +166,10 @@ def updated(contract: Contract | None, captured: list[Captured]) -> Contract:
 def _job_differences(
     state: State, text: str, declared: JobContract, actual: Captured
 ) -> Iterator[Finding]:
+    """Yield the differences of one job; `text` is its name in the contract.
+
+    Raises ConfigError if a text without `*` matches several inputs or outputs.
+    """
     job = JobRef(*actual.job.names[0])
     for what, texts, names in (
         ("input", declared.inputs, actual.inputs),
@@ -185,6 +199,10 @@ def _compared(
     """Yield the texts that match nothing, and the names that no text matches.
 
     `optional` names need not be declared.
+
+    `what` is the kind of the names, such as `input`, and `texts` are those of the contract.
+    `prefix` begins each message. `column` is the column of the subject that they are about, None if
+    none.
     """
     for text in texts:
         if not any(name.matches(text) for name in (*captured, *optional)):
@@ -220,6 +238,7 @@ def _column_sources(state: State, dataset: str, job: str) -> dict[str, list[Name
 def _dataset_differences(
     state: State, name: DatasetName, columns: dict[str, ColumnContract]
 ) -> Iterator[Finding]:
+    """Yield the differences of the columns of a dataset: missing ones, types and sources."""
     reported = fields_of(state, Node.of_dataset(name))
     fields = {path: field.type for path, field in reported.items()}
     if columns and not fields:
@@ -267,7 +286,11 @@ T = TypeVar("T")
 
 
 def _one(text: str, items: Sequence[T], names: Sequence[Named], what: str) -> T | None:
-    """Return the item whose name matches a text; None if there is none."""
+    """Return the item whose name matches a text; None if there is none.
+
+    `names` are the names of `items`, in the same order. Raises ConfigError if several match; `what`
+    is the place in the contract.
+    """
     matching = [index for index, name in enumerate(names) if name.matches(text)]
     if len(matching) > 1:
         texts = ", ".join(names[index].text for index in matching)

@@ -1,4 +1,8 @@
-"""Diagnose the received lineage and its intake: list the problems, each with a remedy."""
+"""Diagnose the received lineage and its intake: list the problems, each with a remedy.
+
+Each check is a function of the state that yields findings; `_CHECKS` lists them. Most findings are
+warnings: they may have a good reason.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,10 @@ class Spool(NamedTuple):
 
 
 def doctor_answer(live: Live, spool: Spool) -> DoctorAnswer:
-    """Return the producers, and the problems of the received lineage and of its intake."""
+    """Return the producers, and the problems of the received lineage and of its intake.
+
+    The intake (spool, rejected lines) is not part of the state, so it is checked separately.
+    """
     with live.reading() as state:
         producers, findings = producers_of(state), doctor(state)
         texts = newest_texts(state, _producer)
@@ -128,6 +135,9 @@ def _silent_producers(state: State) -> Iterator[Finding]:
 
     Silence is measured up to the earlier of two times: LOST_AFTER ago, or the newest event of any
     producer. If all are silent, the server was off or the log was imported.
+
+    A producer with one run has no pause to compare with. Times are those of the last events of
+    runs.
     """
     times_by_producer = _times_by_producer(state)
     newest = max((times[-1] for times in times_by_producer.values()), default=0)
@@ -144,7 +154,10 @@ def _silent_producers(state: State) -> Iterator[Finding]:
 
 
 def _missing_spark_runs(state: State) -> Iterator[Finding]:
-    """Find Airflow tasks that launch Spark, but whose newest ended run has no runs below it."""
+    """Find Airflow tasks that launch Spark, but whose newest ended run has no runs below it.
+
+    An operator without a run below it has lost the lineage of its Spark application.
+    """
     for ref, job in sorted(state.jobs.items()):
         runs = [state.runs[key] for key in job.runs if state.runs[key].end is not None]
         newest = max(runs, key=lambda run: (run.end, run.key), default=None)
@@ -185,7 +198,10 @@ def _silent_parents(state: State) -> Iterator[Finding]:
 
 
 def _similar_names(state: State) -> Iterator[Finding]:
-    """Find datasets whose names are equal but for spelling or a prefix."""
+    """Find datasets whose names are equal but for spelling or a prefix.
+
+    Groups have at least two datasets. A name that is a symlink of several datasets does not count.
+    """
     by_spelling: defaultdict[tuple[str, str], set[DatasetName]] = defaultdict(set)
     for primary in set(state.identity):
         for name in state.identity.names(primary):
@@ -252,7 +268,10 @@ def _stale_runs(state: State) -> Iterator[Finding]:
 
 
 def _late_jobs(state: State) -> Iterator[Finding]:
-    """Yield the late and stopped pipelines; one that waits for a failed job is not late itself."""
+    """Yield the late and stopped pipelines; one that waits for a failed job is not late itself.
+
+    Only jobs with root runs are checked, because tasks are late with their pipeline.
+    """
     roots = (ref for ref in sorted(state.jobs) if recent_roots(state, ref))
     for job in late(state, roots):
         ref = JobRef(job["job"]["namespace"], job["job"]["name"])
@@ -272,7 +291,11 @@ def _damaged_rows(state: State) -> Iterator[Finding]:
 
 
 def _intake(log: EventLog, spool: Spool) -> Iterator[Finding]:
-    """Yield the problems of a spool, and the rejected lines of a log."""
+    """Yield the problems of a spool, and the rejected lines of a log.
+
+    Lag and unended bytes are those of the spool; the server itself reads it, the command only
+    looks.
+    """
     for file, reason in spool.stuck:
         remedy = "correct or remove the file; the other files of the folder are read"
         yield finding("unreadable file", file, reason, remedy)

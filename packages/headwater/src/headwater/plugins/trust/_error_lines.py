@@ -27,6 +27,8 @@ def telling_lines(error: str | None) -> list[str]:
     """Return the first three lines of an error without headings, stack frames and equal lines.
 
     If all lines are of these kinds, return the first one.
+
+    Long lines are shortened in the middle. The list is empty without an error.
     """
     lines = (error or "").splitlines()
     texts: list[str] = []

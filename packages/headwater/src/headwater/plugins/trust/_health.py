@@ -1,4 +1,8 @@
-"""Health: current failures, late jobs and failed checks."""
+"""Health: current failures, late jobs and failed checks.
+
+`findings_of` is the list behind `headwater health`, problems and the counts of the page. A root run
+has no parent. A failure is superseded if its pipeline has run as a whole since.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,6 @@ from headwater.health.findings import (
     late_dataset,
     late_job,
     lost_run,
-    outcome_text,
     several_branches,
 )
 from headwater.health.freshness import late, scheduled_jobs
@@ -53,7 +56,8 @@ from headwater.text import counted
 
 _KINDS = get_args(ProblemKind)
 _LATEST = 2**62  # microseconds
-_LEFT_OUT = "; its pipeline ran again without it"
+LEFT_OUT = "; its pipeline ran again without it"
+"""End of the message about a failed task for which `is_left_out` is True."""
 Blocked = dict[RunKey, list[Node]]
 """The nodes that wait for each failed run."""
 
@@ -94,6 +98,8 @@ def findings_of(state: State) -> Iterator[Finding]:
     A root run is the newest of its job that ended or is stale, even while a newer one is running.
     A failed child run is a finding unless an ancestor run is one. If its pipeline has run as a
     whole since, it is only a warning, or no finding if another job took over its data.
+
+    They are in no order; `place_of_finding` is their sort key. Plugins may add warnings.
     """
     blocked = blocked_nodes(state)
     failing = possibly_failing(state)
@@ -135,6 +141,10 @@ def _checked(plugin: str, findings: Iterable[Finding]) -> Iterator[Finding]:
 def _failed_or_lost(
     state: State, run: Run, blocked: Blocked, *, has_retry: bool
 ) -> Iterator[Finding]:
+    """Yield the finding about a root run that failed or is stale.
+
+    With `has_retry`, a newer run is open: if it completes, the finding disappears.
+    """
     if is_failed(state, run):
         found = _with_blocked(state, failed_run(state, run), run, blocked)
     elif is_lost(state, run):
@@ -147,7 +157,10 @@ def _failed_or_lost(
 
 
 def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> Finding:
-    """Add the numbers of jobs, datasets and exposures blocked by a failed run or by its causes."""
+    """Add the numbers of jobs, datasets and exposures that a failed run blocks to its finding.
+
+    Those that its causes, the failed runs below it, block are included. The finding is changed.
+    """
     runs = {run.key, *(cause.key for cause in causes_of(state, run))}
     nodes = dict.fromkeys(node for key in runs for node in blocked.get(key, ()))
     counts = Counter("exposure" if is_exposure(state, node) else node.type for node in nodes)
@@ -164,7 +177,7 @@ def _findings_of_task(state: State, run: Run, blocked: Blocked) -> Iterator[Find
     If its pipeline has run since, yield only a warning, and only if the task was left out.
     """
     if is_superseded(state, run):
-        if _is_left_out(state, run):
+        if is_left_out(state, run):
             yield _left_out_warning(state, run)
     elif not _has_failing_ancestor(state, run):
         yield _with_blocked(state, failed_run(state, run), run, blocked)
@@ -176,45 +189,36 @@ def _has_failing_ancestor(state: State, run: Run) -> bool:
     return any(failing_run(state, ancestor.key.job) is ancestor for ancestor in ancestors)
 
 
-def _is_left_out(state: State, run: Run) -> bool:
+def is_left_out(state: State, run: Run) -> bool:
     """Return True if a failed task was left out when its pipeline ran again, but still counts.
 
     It counts if it is still in its project, and later runs did not write all of its outputs.
+    `run` is the failed run; the result is False for one that is not part of another run.
     """
     ref = run.key.job
-    if generations_of(state).levels.of(ref) < Level.TASK or removed_model(state, Node.of_job(ref)):
+    is_query = generations_of(state).levels.of(ref) < Level.TASK
+    if is_query or not is_superseded(state, run) or removed_model(state, Node.of_job(ref)):
         return False
     written = graph_of(state, Level.TASK).edges_of(ref).writes
     return not written or not all(is_recovered(state, run, name) for name in written)
 
 
 def _left_out_warning(state: State, run: Run) -> Finding:
-    """Return the warning about a failed task that was not part of a later run of its pipeline.
-
-    Its kind stays `failed`; `without_error` recognizes the warning by its message.
-    """
+    """Return the warning about a failed task that was not part of a later run of its pipeline."""
     warning = failed_run(state, run)
     warning["severity"] = "warning"
-    warning["message"] += _LEFT_OUT
+    warning["message"] += LEFT_OUT
     warning["remedy"] = (
         "run the job, or mute the finding if the pipeline no longer contains the job"
     )
     return warning
 
 
-def without_error(found: Finding, shown: Finding) -> str:
-    """Return the message of a cause without the run's error text.
-
-    Keep the note that the pipeline ran again without the task, if `shown` has it.
-    """
-    ended = outcome_text(found)
-    if ended is None:
-        return found["message"]
-    return ended + (_LEFT_OUT if shown["message"].endswith(_LEFT_OUT) else "")
-
-
 def _late_datasets(state: State) -> Iterator[Finding]:
-    """Yield the datasets that are late although the pipelines that write them are not."""
+    """Yield the datasets that are late although the pipelines that write them are not.
+
+    If the pipeline is late too, its own finding is enough.
+    """
     late = choose_rows(state, "dataset", None, {"state": "late"})
     for node in sorted(node for node, _ in late.rows):
         rhythm = lateness_of(state, node)

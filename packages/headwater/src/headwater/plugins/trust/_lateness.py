@@ -40,6 +40,8 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
 
     The interval of its writes determines when a dataset is due. Without `reasons`, upstream is
     healthy and the job itself was not started.
+
+    Without evidence of a schedule, it has no times. The node itself may have reasons, too.
     """
     found = find_node(state, node)
     rhythm = lateness_of(state, found)
@@ -74,7 +76,10 @@ def _reasons(state: State, node: Node) -> list[Reason]:
 
 
 def _upstream(state: State, node: Node) -> Iterator[tuple[int, JobRef]]:
-    """Yield the upstream tasks of a node, and the pipelines that run them, with their distances."""
+    """Yield the upstream tasks of a node, and the pipelines that run them, with their distances.
+
+    Distances are steps along edges; a pipeline has the distance of its nearest task.
+    """
     known, graph = generations_of(state), graph_of(state, Level.TASK)
     steps: dict[JobRef, int] = {}
     for root in at_level(known, graph, node, Level.TASK):
@@ -98,6 +103,8 @@ def _causes(state: State, run: Run, tasks: Set[JobRef]) -> list[Run]:
     """Return the causes of a failed run that are upstream.
 
     Of a pipeline these are the failed upstream tasks; any cause if it failed before it reached one.
+
+    `run` is the newest run of an upstream job, and `tasks` are all upstream tasks.
     """
     causes = causes_of(state, run)
     if run.key.job in tasks:
@@ -108,7 +115,10 @@ def _causes(state: State, run: Run, tasks: Set[JobRef]) -> list[Run]:
 
 
 def _problems(state: State, ref: JobRef, tasks: Set[JobRef]) -> Iterator[Finding]:
-    """Yield the problems of an upstream task, or of the pipeline that runs upstream tasks."""
+    """Yield the problems of an upstream task, or of the pipeline that runs upstream tasks.
+
+    The time of a failure is the start of the first of the consecutive failed runs.
+    """
     run = newest_run(state, ref)
     if run is None:
         return

@@ -2,6 +2,8 @@
 
 Names come from events and files. They are shown as code, so that they cannot add markup. The same
 applies to each part of a sentence that is not a plain word.
+
+The functions below yield lines. `_code` and `_plain` escape all texts of others.
 """
 
 from __future__ import annotations
@@ -58,6 +60,7 @@ def _changes(changes: list[Change], subject: str, text: str) -> Iterator[str]:
 
 
 def _sql(report: Report) -> Iterator[str]:
+    """Yield the part about changed SQL files; nothing without any."""
     if not report["sql"]:
         return
     yield from ("", f"### SQL: {counted(len(report['sql']), 'changed file')}")
@@ -72,6 +75,7 @@ def _sql(report: Report) -> Iterator[str]:
 
 
 def _affected(report: Report) -> Iterator[str]:
+    """Yield the part about nodes downstream of the changes; nothing if they are unknown."""
     if (affected := report["affected"]) is None:
         return
     yield from ("", f"### Downstream: {_number(affected, 'affected node')}")
@@ -100,6 +104,7 @@ def _check(report: Report) -> Iterator[str]:
 
 
 def _gates(report: Report) -> Iterator[str]:
+    """Yield the part about the gates of the datasets, with the violations of those that failed."""
     if (answer := report["gate"]) is None:
         return
     failed = [item for item in answer["datasets"] if not item["passed"]]
@@ -128,6 +133,7 @@ def _subject(found: Finding) -> str:
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield a table of at most 50 rows, and the number of the others; nothing without rows."""
     lines = [f"| {' | '.join(row)} |" for row in rows]
     if not lines:
         return

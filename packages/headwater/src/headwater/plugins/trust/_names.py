@@ -1,4 +1,8 @@
-"""Find names that may join too much or too little, each with the command that corrects it."""
+"""Find names that may join too much or too little, each with the command that corrects it.
+
+`_doctor` calls these checks. Each remedy is a `headwater alias` command, and pairs that a user
+joined or separated before are left out.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,10 @@ _Names = dict[DatasetName, set[DatasetName]]
 
 
 def names_of_several_locations(state: State) -> Iterator[Finding]:
-    """Find names that were reported for several locations."""
+    """Find names that were reported for several locations.
+
+    A local name joins none of them; a name that is unique joins all, which may be a mistake.
+    """
     identity = state.identity
     for name in identity.shared_names():
         places = identity.places(name)
@@ -80,7 +87,10 @@ def rules_that_join_several_pairs(state: State) -> Iterator[Finding]:
 
 
 def _links(identity: Identity) -> tuple[_Names, _Names]:
-    """Return the locations of each name that is unique, and the names of each location."""
+    """Return the locations of each name that is unique, and the names of each location.
+
+    Only pairs whose names are one dataset now count.
+    """
     places_of: defaultdict[DatasetName, set[DatasetName]] = defaultdict(set)
     names_of: defaultdict[DatasetName, set[DatasetName]] = defaultdict(set)
     for own, link in identity.links():

@@ -49,7 +49,10 @@ class _DataContract(BaseModel):
 
 
 def contract_of(body: Any) -> Contract:
-    """Return the contract of a file in headwater's format or in ODCS v3. Raises ConfigError."""
+    """Return the contract of a file in headwater's format or in ODCS v3. Raises ConfigError.
+
+    `body` is the file, decoded from YAML or JSON.
+    """
     if not isinstance(body, dict) or body.get("kind") != "DataContract":
         return validated(Contract, body, "contract")
     datasets = {

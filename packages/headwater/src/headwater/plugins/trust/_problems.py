@@ -1,4 +1,8 @@
-"""Problems: findings of health by their cause, with what was not rebuilt because of each."""
+"""Problems: findings of health by their cause, with what was not rebuilt because of each.
+
+A cause groups the findings that it explains, see `_causes`. Decided findings are muted or
+acknowledged; a problem is open if one of its findings is.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,12 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id, node_ref
 from headwater.graph.walk import parts_of
 from headwater.health.blocked import nodes_behind
+from headwater.health.findings import failure_text
 from headwater.health.states import state_of
 from headwater.lookup import find_node
 from headwater.plugins.trust._causes import Cause, causes_of_findings
 from headwater.plugins.trust._error_lines import telling_lines
-from headwater.plugins.trust._health import findings_of, without_error
+from headwater.plugins.trust._health import LEFT_OUT, findings_of, is_left_out
 from headwater.plugins.trust.finding_states import ALL_OPEN, FindingStates
 from headwater.plugins.trust.models import (
     AffectedNode,
@@ -26,7 +31,7 @@ from headwater.plugins.trust.models import (
     ProblemKind,
     ProblemsAnswer,
 )
-from headwater.projection import State
+from headwater.projection import RunKey, State
 from headwater.query.filters import NO_VALUE, Values, choose_by
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Limit
@@ -82,7 +87,10 @@ def problems_answer(
 
 
 class _Measured:
-    """A cause with the nodes that it affects."""
+    """A cause with the nodes that it affects.
+
+    `behind` has the nodes that were not written since, by failed job or checked dataset.
+    """
 
     def __init__(self, state: State, cause: Cause, behind: dict[Node, list[Node]]) -> None:
         self._state, self._cause = state, cause
@@ -92,6 +100,7 @@ class _Measured:
         self._tags = Counter(tag for node in self._datasets for tag in self._known(node, "tag"))
 
     def _affected_nodes(self, behind: dict[Node, list[Node]]) -> Iterator[Node]:
+        """Yield the nodes that were not rebuilt because of the cause, or that are late with it."""
         if self._cause.finding["kind"] in ("late", "stopped"):
             yield from _late_datasets(self._state, self._node)
             return
@@ -159,7 +168,7 @@ class _Measured:
             "severity": "error" if self._is_error else "warning",
             "cause": node_ref(self._node),
             "pipeline": node_ref(above) if is_part else None,
-            "message": without_error(finding, parts[0]),
+            "message": self._message(),
             "remedy": parts[0]["remedy"],
             "runId": finding["runId"],
             "at": finding["at"],
@@ -180,6 +189,16 @@ class _Measured:
             "mutedUntil": shown["mutedUntil"],
         }
 
+    def _message(self) -> str:
+        """Return the message of the cause; that of a failed run without its error (`_error`)."""
+        finding, run, part = self._cause.finding, self._cause.run, self._cause.parts[0]
+        if finding["kind"] != "failed" or run is None:
+            return finding["message"]
+        subject = find_node(self._state, part["subject"])
+        failed = self._state.runs.get(RunKey(part["runId"] or "", subject.job_ref))
+        is_omitted = failed is not None and is_left_out(self._state, failed)
+        return failure_text(self._state, run) + (LEFT_OUT if is_omitted else "")
+
     def _error(self) -> list[str]:
         run = self._cause.run
         if self._cause.finding["kind"] != "failed" or run is None:
@@ -195,7 +214,10 @@ class _Measured:
 
 
 def _late_datasets(state: State, node: Node) -> Iterator[Node]:
-    """Yield the late datasets that a late job or its tasks write."""
+    """Yield the late datasets that a late job or its tasks write.
+
+    A late dataset itself is the cause, so it has none.
+    """
     if node.type == "dataset":
         return
     graph = graph_of(state, Level.TASK)

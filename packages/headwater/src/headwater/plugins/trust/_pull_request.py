@@ -1,4 +1,8 @@
-"""Collect the changes of a pull request to the lineage, and the nodes that they affect."""
+"""Collect the changes of a pull request to the lineage, and the nodes that they affect.
+
+`headwater check --base` prints it. The base is where the branch of the pull request began. Parts
+that need a server are missing if it does not respond; the report says so.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +91,11 @@ class Options(NamedTuple):
 
 
 def report_of(options: Options, ask: Source) -> Report:
-    """Return the report of the working tree."""
+    """Return the report of the working tree.
+
+    `ask` runs a query on the server or log. Errors of git and of the contract are raised as
+    ConfigError.
+    """
     revision = Revision(options.contract.resolve().parent, options.base)
     report: Report = {
         "base": revision.commit,
@@ -117,7 +125,11 @@ def report_of(options: Options, ask: Source) -> Report:
 
 
 def _compare_contract(report: Report, options: Options, revision: Revision) -> Iterator[_Node]:
-    """Add the changes of the contract; yield the changed jobs and datasets."""
+    """Add the changes of the contract; yield the changed jobs and datasets.
+
+    Raises ConfigError if the contract exists neither now nor at the base, or is invalid now. One
+    that was invalid at the base is reported as missing.
+    """
     file = options.contract
     before: set[_Line] = set()
     try:
@@ -173,7 +185,11 @@ def _changes(before: set[_Line], after: set[_Line]) -> list[Change]:
 
 
 def _compare_sql(report: Report, revision: Revision, dialect: str) -> Iterator[_Node]:
-    """Add the changes of the SQL files; yield the tables that they write."""
+    """Add the changes of the SQL files; yield the tables that they write.
+
+    `dialect` is sqlglot's name of the dialect. Without the extra `sql`, the part is reported as
+    missing.
+    """
     paths = revision.changed("*.sql")
     if not paths:
         return
@@ -209,7 +225,11 @@ def _edge_lines(file: SqlFile) -> Iterator[_Line]:
 
 
 def _find_affected(report: Report, ask: Source, nodes: Iterable[_Node]) -> list[str]:
-    """Add the nodes downstream of changed ones; return the ids of the datasets among both."""
+    """Add the nodes downstream of changed ones; return the ids of the datasets among both.
+
+    Of the changed nodes, at most 200 are queried. `changed` of an affected node lists those that it
+    depends on, and its distance is the least one.
+    """
     by_id: dict[str, Affected] = {}
     changed: list[str] = []
     for type_, name in islice(nodes, _MOST_NODES):

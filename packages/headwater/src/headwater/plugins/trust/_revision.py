@@ -1,4 +1,7 @@
-"""Files at a git revision, and those that changed since."""
+"""Files at a git revision, and those that changed since.
+
+Raises ConfigError if git fails or is missing, with its message.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ _SECONDS = 60.0
 
 
 class Revision:
-    """The revision that a pull request is compared with: where it branched off from `ref`."""
+    """The revision that a pull request is compared with: where it branched off from `ref`.
+
+    `folder` is any folder in the repository. In a shallow clone, the revision itself is used.
+    """
 
     def __init__(self, folder: Path, ref: str) -> None:
         self._folder = folder

@@ -32,7 +32,10 @@ class Text(NamedTuple):
 
 
 def newest_texts(state: State, producer_of: Callable[[State, Run], str]) -> list[Text]:
-    """Return the different SQL texts of the newest runs, newest first."""
+    """Return the different SQL texts of the newest runs, newest first.
+
+    At most 1,000 runs are searched. A text that several runs of a job have counts once.
+    """
     runs = (run for run in deadline.watched(state.runs.values()) if run.code.get(Sql.KEY))
     newest = nlargest(_NEWEST, runs, key=lambda run: (run.last or 0, run.key))
     found: dict[tuple[JobRef, SqlText], Text] = {}
@@ -44,7 +47,10 @@ def newest_texts(state: State, producer_of: Callable[[State, Run], str]) -> list
 
 
 def unread_sql(texts: Iterable[Text]) -> list[UnreadSql]:
-    """Return the texts that cannot be read, by job and producer, those with most first."""
+    """Return the texts that cannot be read, by job and producer, those with most first.
+
+    Reading takes time, so callers do not hold the state meanwhile. The example is the newest text.
+    """
     unread: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for job, producer, text in deadline.watched(texts):
         if (reason := text.unread_reason()) is not None:

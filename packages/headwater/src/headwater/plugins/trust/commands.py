@@ -20,7 +20,7 @@ from headwater.console.client import (
 )
 from headwater.console.render import print_json, print_line
 from headwater.console.source import Params
-from headwater.errors import ConfigError, ServerError
+from headwater.errors import ConfigError, OptionError, ServerError
 from headwater.plugins.trust.printing import (
     print_check,
     print_doctor,
@@ -133,12 +133,18 @@ def _as_json(body: object) -> str:
 
 
 def _ask(client: Client, name: str, params: Params, file: Path | None) -> Any:
-    """Return the answer to a query; an error about the content of a file names it."""
+    """Return the answer to a query that gets the content of a file, if one was passed.
+
+    Raises:
+        OptionError: an option is invalid.
+        ConfigError: the content of the file is invalid; the message names the file.
+    """
     try:
         return client.query(name, params)
+    except OptionError:
+        raise
     except ConfigError as error:
-        is_option = file is None or str(error).startswith("--")
-        raise (error if is_option else ConfigError(f"{file}: {error}")) from None
+        raise (error if file is None else ConfigError(f"{file}: {error}")) from None
 
 
 @with_client(past=True)
@@ -265,6 +271,7 @@ def doctor(
 
 
 def _of_server(settings: Settings) -> DoctorAnswer:
+    """Return the diagnosis of a server; again after a second if lines of its spool were unread."""
     import time
 
     from headwater.console.source import request

@@ -31,8 +31,7 @@ from headwater import deadline
 from headwater.datasets.not_run import is_test
 from headwater.datasets.quality import is_checking
 from headwater.events import JobRef
-from headwater.events.assertions import DATASET_FACETS as ASSERTED
-from headwater.events.facets import JobType, Sql
+from headwater.events.facets import ASSERTION_FACETS, JobType, Sql
 from headwater.graph.column_graph import described_by
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generations import Generations
@@ -150,7 +149,10 @@ class _Rule(Protocol):
 def find_violations(
     state: State, rule: _Rule, _changed: object
 ) -> Iterator[tuple[Measure, Finding]]:
-    """Yield the measures of completeness below the limit of an alert rule."""
+    """Yield the measures of completeness below the limit of an alert rule.
+
+    An alert fires for each yielded key. An unknown share violates any limit.
+    """
     known = generations_of(state)
     units = [unit for unit in newest_units(known) if rule.matches_job(unit.run.key.job)]
     remedy = "make the producers of these jobs report more; `headwater health` lists them"
@@ -165,7 +167,10 @@ def find_violations(
 
 
 def newest_units(known: Generations) -> list[Unit]:
-    """Return the ten newest units of each job, with their results."""
+    """Return the ten newest units of each job, with their results.
+
+    They are cached until a run of the job or below it changes.
+    """
     return [unit for ref in known.state.jobs for unit in _units_of_job(known, ref)]
 
 
@@ -204,6 +209,7 @@ def _units_of_job(known: Generations, ref: JobRef, time: Iterator[bool] = _NO_LI
 
 
 def _newest_units(known: Generations, ref: JobRef, runs: list[Run]) -> list[Unit]:
+    """Return the newest units of a job; a job above the tasks answers only for its own runs."""
     state = known.state
     is_above = known.levels.of(ref) > Level.TASK  # it answers for nothing below it
     below = [] if is_above else [member for run in runs for member in descendants_of(state, run)]
@@ -224,7 +230,10 @@ def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
 
 
 def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, models.MeasureResult]:
-    """Return, per measure, the share of complete runs and the incomplete jobs, worst first."""
+    """Return, per measure, the share of complete runs and the incomplete jobs, worst first.
+
+    A run counts as incomplete in a measure if the measure applies to it and is not met.
+    """
     counts: dict[Measure, int] = dict.fromkeys(_MISSING, 0)
     lost: dict[Measure, list[Run]] = {measure: [] for measure in _MISSING}
     unknown: dict[Measure, list[Run]] = {measure: [] for measure in _MISSING}
@@ -257,7 +266,10 @@ def _lacking(measure: Measure) -> tuple[str, str]:
 
 
 def _results(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
-    """Return, for each measure that applies to a run, if it is met."""
+    """Return, for each measure that applies to a run, if it is met.
+
+    Measures that do not apply are missing; None means that it is unknown if the measure is met.
+    """
     if unit.reported is None:
         unit.reported = _reported(known, unit)
     if is_lost(known.state, unit.run):
@@ -280,7 +292,10 @@ def _has_no_code(state: State, job: Job) -> bool:
 
 
 def _reported(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
-    """Return the results that need neither the time nor the facets of the job."""
+    """Return the results that need neither the time nor the facets of the job.
+
+    The result is cached with the unit, so it must not depend on them.
+    """
     state = known.state
     condition, ended = outcome(state, unit.run)
     found: dict[Measure, bool | None] = {}
@@ -315,7 +330,8 @@ def _checks_all_inputs(state: State, unit: Unit) -> bool:
     for spelled, use in (item for run in unit.members for item in run.inputs.items()):
         name = state.identity.primary(spelled)
         read.add(name)
-        if any(book.stamp_of(key) for book in (use.facets, use.dataset_facets) for key in ASSERTED):
+        books = use.facets, use.dataset_facets
+        if any(book.stamp_of(key) for book in books for key in ASSERTION_FACETS):
             checked.add(name)
     return read == checked
 
@@ -391,6 +407,7 @@ def _orphans(state: State) -> list[Finding]:
 
 
 def _found_orphans(state: State) -> Iterator[Finding]:
+    """Yield jobs and tasks without datasets, datasets without jobs, and parents without events."""
     yield from _without_datasets(state)
     used: set[DatasetName] = set()
     for record in state.datasets.values():
@@ -441,6 +458,7 @@ def _needs_no_data(state: State, job: Job) -> bool:
 
 
 def _is_idle(state: State, job: Job) -> bool:
+    """Return True for a job with events that has no child, no data and no declared lineage."""
     if job.children or job.first is None:
         return False
     if job.declared and (job.declared.inputs or job.declared.outputs):

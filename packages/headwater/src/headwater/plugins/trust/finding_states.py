@@ -63,7 +63,10 @@ class FindingStates:
     by_id: Mapping[str, StoredState] = field(default_factory=dict)
 
     def of(self, finding: Finding, now: int) -> HealthFinding:
-        """Return a finding with its state at a time in microseconds."""
+        """Return a finding with its state at a time in microseconds.
+
+        A state whose end has passed, and one of a finding that has changed since, counts as open.
+        """
         stored = self.by_id.get(_id(finding))
         is_over = stored is None or (stored.until is not None and stored.until <= now)
         if stored is None or is_over:
@@ -115,6 +118,8 @@ def change_state(
     Raises:
         ConfigError: `until` is not in the future or not allowed, or several findings match.
         NotFoundError: no finding matches; `nearest` are the subjects of all findings.
+
+    `findings` are all present findings. A note may contain a secret, which is masked.
     """
     found = _matching(findings, change)
     now = time.time_ns() // 1_000
@@ -144,6 +149,12 @@ def change_state(
 
 
 def _matching(findings: Sequence[Finding], change: NewFindingState) -> Finding:
+    """Return the only finding that a user means by its subject, and by its kind if given.
+
+    Raises:
+        NotFoundError: there is none.
+        ConfigError: there are several.
+    """
     matches = [
         found
         for found in findings

@@ -2,6 +2,9 @@
 
 The gate follows data edges, and to failed runs also control edges. `examples/policy.yaml`
 documents every key of a policy.
+
+The provenance of a dataset is the generations (runs of one task under one parent run) that its
+present contents come from, each with its edges on the way; see `lineage.provenance`.
 """
 
 from __future__ import annotations
@@ -122,7 +125,7 @@ def _is_muted(violation: Violation, muted: Container[tuple[str, str]]) -> bool:
 
 
 def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
-    """Yield the violations of the rules of a policy."""
+    """Yield the violations of the rules of a policy by the provenance of a dataset."""
     state, generations = known.state, origin(known, root)
     if policy.sources is not None:
         yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
@@ -170,6 +173,7 @@ def _deleted_sources(known: Generations, generations: Walked, root: Node) -> Ite
 def _unknown_sources(
     state: State, generations: Walked, root: Node, patterns: Iterable[str]
 ) -> Iterator[Finding]:
+    """Yield the datasets at the beginning of a provenance of which no name matches a pattern."""
     for source in sorted(sources_of(generations, root)):
         names = [f"{name.namespace}:{name.name}" for name in state.identity.names(source)]
         if not any(fnmatchcase(name, pattern) for name in names for pattern in patterns):
@@ -180,7 +184,11 @@ def _unknown_sources(
 def _failed_runs(
     known: Generations, generations: Walked, root: Node, policy: Policy
 ) -> Iterator[tuple[Finding, str]]:
-    """Yield the findings about failed and stale runs, each with the id of its pipeline."""
+    """Yield the findings about failed and stale runs, each with the id of its pipeline.
+
+    These are runs of the provenance, newest runs upstream that may not have written anything, and
+    runs that had to end before (control dependencies). Recovered and repeated runs do not count.
+    """
     state, until = known.state, _until(known, generations, root)
     runs = [unit.run for unit in units_of(known, _runs(generations))]
     runs += _newest_runs(state, until)
@@ -208,6 +216,8 @@ def _until(
     """Return, by upstream job and dataset, the end of the last run that read what the job wrote.
 
     For the writers of the dataset itself, it is infinity.
+
+    Times are in microseconds.
     """
     found: dict[JobRef, dict[DatasetName, float]] = defaultdict(dict)
     for generation in generations:
@@ -253,6 +263,8 @@ def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Findi
     """Yield the late pipelines upstream, and the dataset if it is late or blocked.
 
     If it is not blocked, also yield the blocked datasets upstream, because it contains old data.
+
+    The pipelines are those of the runs of the provenance.
     """
     roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
     found = [late_job(job) for job in late(known.state, sorted(roots))]
@@ -278,6 +290,10 @@ def _removal_finding(root: Node, removal: Removal) -> Finding:
 
 
 def _failed_checks(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    """Yield the failed checks of the dataset and of what it comes from.
+
+    A check of another version of a dataset does not count. Without reported versions, times decide.
+    """
     state = known.state
     for name, versions in sorted(_upstream_versions(state, generations, root).items()):
         by_version: dict[str | None, list[Check]] = defaultdict(list)
@@ -296,6 +312,8 @@ def _is_about(known: Generations, check: Check, name: DatasetName, provenance: W
 
     It examined what each job wrote last before it, and what was written meanwhile. The result for
     older data counts until newer data is checked.
+
+    `provenance` has the generations whose data the gate is about.
     """
     times = known.times
     used = {times.of_writes(g, name).start for g in provenance if name in g.edges.writes}
@@ -327,6 +345,10 @@ def _upstream_versions(
 
 
 def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Finding]:
+    """Yield the measures of completeness in which a provenance is below the policy.
+
+    An unknown share violates it, too.
+    """
     if not policy.completeness:
         return
     results = measure_units(known, units_of(known, _runs(generations)))
@@ -344,7 +366,10 @@ def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iter
 
 
 def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
-    """Yield PII columns of the dataset itself and of the inputs of upstream models."""
+    """Yield PII columns of the dataset itself and of the inputs of upstream models.
+
+    `generations` are those of the provenance.
+    """
     tags = Tags(known, generations.keys())
     checked = {root.dataset_name}
     for edges in generations.values():

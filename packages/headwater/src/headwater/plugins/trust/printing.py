@@ -22,7 +22,10 @@ _STYLES = {"error": "red", "warning": "yellow"}
 
 
 def print_findings(findings: Iterable[Finding], console: Console | None = None) -> None:
-    """Print findings by kind; equal remedies of consecutive findings are printed once."""
+    """Print findings by kind; equal remedies of consecutive findings are printed once.
+
+    At most ten of a kind are printed. `console` continues an output; None starts a new one.
+    """
     console = console or new_console()
     kinds: dict[str, list[Finding]] = {}
     for found in findings:
@@ -134,7 +137,10 @@ def print_state(found: models.HealthFinding) -> None:
 
 
 def _state_text(found: models.HealthFinding) -> Text:
-    """Return the state of a finding, its subject and kind, and until when and why."""
+    """Return the state of a finding, its subject and kind, and until when and why.
+
+    The state comes first, since the line is about it.
+    """
     until = f" until {moment_of(found['mutedUntil'])}" if found["mutedUntil"] else ""
     note = f"  {found['note']}" if found["note"] else ""
     style = "yellow" if found["state"] == "open" else "dim"

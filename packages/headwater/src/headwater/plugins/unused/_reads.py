@@ -16,8 +16,7 @@ from headwater import deadline
 from headwater.datasets.not_run import is_test
 from headwater.datasets.quality import is_checking
 from headwater.events import JobRef
-from headwater.events.assertions import DATASET_FACETS as ASSERTED
-from headwater.events.facets import JobType
+from headwater.events.facets import ASSERTION_FACETS, JobType
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
@@ -30,7 +29,10 @@ Reporter = tuple[str, str]
 
 
 class Use(NamedTuple):
-    """The reads of a dataset by the runs of a task, in microseconds."""
+    """The reads of a dataset by the runs of a task, in microseconds.
+
+    `generation` is the one of the last read.
+    """
 
     first: float
     last: float
@@ -56,14 +58,20 @@ class Uses:
 
 
 def reporter_of(state: State, ref: JobRef) -> Reporter:
-    """Return the namespace and the integration of a job."""
+    """Return the namespace and the integration of a job.
+
+    The integration is "" if it is unknown.
+    """
     job = state.jobs.get(ref)
     return ref.namespace, (job.facets.parsed(JobType).integration if job else None) or ""
 
 
 @once_an_event
 def uses_of(state: State) -> Uses:
-    """Return the readers of all datasets."""
+    """Return the readers of all datasets.
+
+    Tests of datasets do not count as readers.
+    """
     generations, found = generations_of(state), Uses()
     for ref in deadline.watched(list(generations.jobs())):
         if (derived := derived_dataset(ref)) is not None:
@@ -89,6 +97,8 @@ def uses_of(state: State) -> Uses:
 
 @dataclass(slots=True)
 class _TaskUses:
+    """What one task read: by its runs, through its views, and as a declaration without runs."""
+
     uses: dict[DatasetName, Use] = field(default_factory=dict)
     views: dict[DatasetName, set[DatasetName]] = field(default_factory=lambda: defaultdict(set))
     declared: set[DatasetName] = field(default_factory=set)
@@ -117,6 +127,7 @@ def _add(
     generations: Generations,
     generation: Generation,
 ) -> None:
+    """Add a read of a dataset by a generation to the reads of its task."""
     span, earlier = generations.times.of_reads(generation, name), uses.get(name)
     if earlier is None:
         uses[name] = Use(span.start, span.end, generation)
@@ -152,5 +163,5 @@ def _asserts(state: State, run: Run, name: DatasetName) -> bool:
         for spelled, use in run.inputs.items()
         if state.identity.primary(spelled) == name
         for book in (use.facets, use.dataset_facets)
-        for key in ASSERTED
+        for key in ASSERTION_FACETS
     )

@@ -47,6 +47,8 @@ class Window:
     """The time in which a dataset was not read, and the jobs of this time that report too little.
 
     Times are in microseconds; events before `deleted_before` were deleted.
+
+    The query `unused` makes one, asks `is_used` for each dataset, and `reasons` for those unused.
     """
 
     state: State
@@ -86,7 +88,10 @@ class Window:
         return found
 
     def reasons(self, name: DatasetName, first_write: float) -> Iterator[UnknownReason]:
-        """Yield the reasons why a dataset that seems unused may have a reader."""
+        """Yield the reasons why a dataset that seems unused may have a reader.
+
+        `first_write` is the time (microseconds) of its first write. Without a reason, it is unused.
+        """
         yield from self._about_time(first_write)
         yield from self._about_reports(name)
         yield from self._about_readers(self.uses.by_dataset.get(name, {}))
@@ -124,6 +129,7 @@ class Window:
                            "of pipelines that use it reported no datasets")  # fmt: skip
 
     def _about_time(self, first_write: float) -> Iterator[UnknownReason]:
+        """Yield the reasons why the time is too short to tell: a new dataset, or missing events."""
         if first_write > self.since:
             message = f"It was first written {_day(first_write)}, within this time"
             yield {"kind": "new", "message": message, "jobs": []}
@@ -151,7 +157,10 @@ class Window:
         yield {"kind": "no_reports", "message": message, "jobs": []}
 
     def _about_readers(self, readers: dict[JobRef, Use]) -> Iterator[UnknownReason]:
-        """Yield the reasons about former readers that may still read the dataset."""
+        """Yield the reasons about former readers that may still read the dataset.
+
+        `readers` has their reads by task.
+        """
         incomplete, silent = set(), set()
         for ref in readers:
             if self._reported_inputs(ref):
@@ -178,6 +187,7 @@ class Window:
         )
 
     def _ran(self, ref: JobRef) -> bool:
+        """Return True if the newest run of a job began in this time."""
         run = newest_run(self.state, ref)
         return run is not None and (began_at(self.state, run) or 0) >= self.since
 
@@ -196,13 +206,17 @@ class Window:
 
 
 def _newest_first(generations: list[Generation]) -> Iterable[Generation]:
+    """Return the generations of a task, which are oldest first, in the opposite order."""
     return deadline.watched(reversed(generations))
 
 
 def _reason(
     kind: ReasonKind, jobs: Iterable[JobRef], one: str, many: str
 ) -> Iterator[UnknownReason]:
-    """Yield a reason about some jobs; none without jobs."""
+    """Yield a reason about some jobs; none without jobs.
+
+    `one` and `many` are the rest of the sentence for one or more jobs.
+    """
     refs = sorted(jobs)
     if refs:
         message = f"{counted(len(refs), 'job')} {one if len(refs) == 1 else many}"
@@ -210,16 +224,20 @@ def _reason(
 
 
 def _day(time: float) -> str:
+    """Return the day of a time in microseconds."""
     return (shown_time(int(time)) or "")[:10]
 
 
 @once_an_event
 def _first_event(state: State) -> int:
+    """Return the time (microseconds) of the first event about a job; now if there is none."""
     jobs = (job.first for job in state.jobs.values() if job.first is not None)
     return min(jobs, default=state.now)
 
 
 class _Write(NamedTuple):
+    """A completed write without inputs: its start (microseconds) and where it wrote."""
+
     started: int
     namespaces: frozenset[str]
 
@@ -238,6 +256,7 @@ def _writes_without_inputs(state: State) -> dict[JobRef, list[_Write]]:
 
 
 def _without_inputs(oldest_first: list[Generation]) -> list[_Write]:
+    """Return the completed generations of a task that wrote data and reported no inputs."""
     return [
         _Write(generation.started, frozenset(name.namespace for name in written))
         for generation in deadline.watched(oldest_first)
@@ -247,6 +266,7 @@ def _without_inputs(oldest_first: list[Generation]) -> list[_Write]:
 
 
 def _is_seed(state: State, ref: JobRef) -> bool:
+    """Return True for a seed of dbt, which has no inputs."""
     kind = state.jobs[ref].facets.parsed(JobType)
     return kind.integration == "DBT" and kind.jobType == "SEED"
 

@@ -7,6 +7,9 @@
 - A dataset with a TABLE symlink becomes a table of Glue or else of Hive, whatever its catalog.
 
 `datahub_proposals` emits what the endpoint does not support, such as events without a run.
+
+`context` has everything that was reported about the run and its job, see `delivery.context`. A URN
+is DataHub's id of a node.
 """
 
 from __future__ import annotations
@@ -77,6 +80,9 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
 
 
 def _rewrite_static(event: Body, context: RunContext) -> Body:
+    """Return the body of a JobEvent or DatasetEvent for the proposals, with the columns of its
+    facets.
+    """
     body = with_required_fields(event, "JobEvent" if "job" in event else "DatasetEvent")
     if "dataset" in body:
         own, facet = body["dataset"], facet_of(body["dataset"], "lineage")
@@ -113,6 +119,8 @@ def table_name(identity: Identity, name: DatasetName) -> DatasetName:
     """Return DataHub's name of a dataset: a table by its platform, as DataHub's converter does.
 
     A dataset is a Glue table if any of its names is one, not only a TABLE symlink.
+
+    The converter derives the platform from a TABLE symlink alone.
     """
     names = identity.names(name)
     if glue := next(filter(None, map(glue_table, names)), None):
@@ -135,6 +143,9 @@ def platform_name(namespace: str, name: str) -> tuple[str, str]:
     """Return the platform of a dataset and its name there, as the endpoint derives them.
 
     The namespace and name are escaped; the function is idempotent.
+
+    `namespace` and `name` are those of the sent dataset. Both come from the recorded responses of
+    the endpoint.
     """
     scheme, separator, authority = namespace.partition("://")
     if not separator:
@@ -157,6 +168,10 @@ def orchestrator(body: Body) -> str:
 
 
 def _set_orchestrator(body: Body) -> None:
+    """Set the engine of a run, and the producer of its parent facet, if DataHub would find none.
+
+    The body is changed.
+    """
     facets = body["run"]["facets"]
     if not facets.get("processing_engine", {}).get("name"):
         name = engine_of({}, body["job"]["facets"], str(body["producer"])) or UNKNOWN_ORCHESTRATOR
@@ -171,6 +186,9 @@ def _set_orchestrator(body: Body) -> None:
 
 
 def _rewrite_dataset(dataset: Body) -> Body:
+    """Return a dataset with names of columns that are valid in DataHub, and with only a Glue
+    symlink.
+    """
     facets = dict(dataset.get("facets", {}))
     facets.pop("symlinks", None)
     if glue := next(filter(glue_table, symlinks_of(dataset)), None):
@@ -193,6 +211,10 @@ def _fields(fields: Any) -> list[Body]:
 
 
 def _escaped_columns(lineage: Body) -> Body:
+    """Return a columnLineage facet with valid names of columns; sources without a column are left
+    out.
+    """
+
     def sources(inputs: Any) -> list[Body]:
         return [
             {**item, "field": escaped(str(item["field"]))}
@@ -214,8 +236,11 @@ def is_emitter_installed() -> bool:
 
 
 def _readable_part(body: Body, context: RunContext) -> Body:
-    """Return what DataHub shows of a run, by the recorded responses of its endpoint, and what the
-    proposals contain; there are none without acryl-datahub."""
+    """Return what DataHub shows of a body; used to count what is lost.
+
+    That is what the recorded responses of its endpoint have, and what the proposals contain; there
+    are none without acryl-datahub.
+    """
     is_emitted, has_run = is_emitter_installed(), is_run(body)
     if not (is_emitted or has_run):
         return {"inputs": [], "outputs": []}
@@ -240,6 +265,7 @@ def _readable_part(body: Body, context: RunContext) -> Body:
 
 
 def _readable_dataset(dataset: Body, body: Body, *, is_emitted: bool) -> Body:
+    """Return a dataset with the facets that DataHub shows; `is_emitted` if proposals are sent."""
     names = {"schema", "columnLineage", "symlinks", *(_PROPOSED if is_emitted else ())}
     is_model = facet_of(dataset, "datasetType").get("datasetType") == "MODEL"
     if is_emitted and is_run(body):

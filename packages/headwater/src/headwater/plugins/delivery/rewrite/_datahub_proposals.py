@@ -7,6 +7,9 @@ that ran keeps the lineage, the position and the description of its runs, and on
 tags are updated.
 
 Import this module only if acryl-datahub is installed.
+
+A proposal replaces one aspect (a part of the metadata) of one entity. URNs are the ids of entities.
+Bodies are those that `_datahub.rewrite` returned, with names that are valid in URNs.
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ def dataset_urn(dataset: Body) -> str:
 
 
 def _aspects(body: Body, context: RunContext) -> Aspects:
+    """Yield all aspects of a body: of its job and run, its datasets, and its models."""
     if is_run(body):
         yield from _run_job(body, context)
         yield _run(body, context)
@@ -97,6 +101,12 @@ def _aspects(body: Body, context: RunContext) -> Aspects:
 
 
 def _run_job(body: Body, context: RunContext) -> Aspects:
+    """Yield the aspects of the job of a run and of its flow: owners, tags, place in the tree,
+    upstream jobs.
+
+    The description of the flow is set if the job or the flow has one, because the endpoint
+    overwrites it.
+    """
     engine, job, flow_facets = orchestrator(body), body["job"], context.flow_facets
     flow, own, name = flow_urn(engine, job), job_urn(engine, job), job["name"].split(".")[0]
     is_described = "documentation" in job["facets"] or "documentation" in flow_facets
@@ -122,6 +132,10 @@ def _run_job(body: Body, context: RunContext) -> Aspects:
 
 
 def _static_job(body: Body, context: RunContext) -> Aspects:
+    """Yield the aspects of a job that was reported without a run.
+
+    If it has run (`started` is set), its runs determine all but its owners and tags.
+    """
     engine, job, facets = orchestrator(body), body["job"], body["job"]["facets"]
     flow, own = flow_urn(engine, job), job_urn(engine, job)
     if context.started is None:
@@ -141,6 +155,7 @@ def _static_job(body: Body, context: RunContext) -> Aspects:
 
 
 def _run(body: Body, context: RunContext) -> tuple[str, dh.DataProcessInstanceRelationshipsClass]:
+    """Return the relations of a run: its job, its parent run and the upstream runs."""
     parent = uuid_of(context.ancestors[0].run_id) if context.ancestors else None
     relationships = dh.DataProcessInstanceRelationshipsClass(
         upstreamInstances=[
@@ -198,6 +213,8 @@ def _upstream_lineage(dataset: Body, writers: list[Body], time: int) -> Aspects:
     """Yield the lineage of a dataset by all writers, because an aspect replaces the last one.
 
     Without columns, only a derived dataset, such as a view, has this aspect: others have jobs.
+
+    `writers` are bodies with the dataset among their outputs, and `time` is in milliseconds.
     """
     urn = dataset_urn(dataset)
     lineages: list[dh.FineGrainedLineageClass] = []

@@ -20,7 +20,10 @@ from headwater.projection import RunKey
 
 
 def rewrite(event: Body, context: RunContext) -> list[Body]:
-    """Return one body for each event, including JobEvents and DatasetEvents."""
+    """Return one body for each event, including JobEvents and DatasetEvents.
+
+    An end keeps its own time. The start is unknown if the run has no event in the log.
+    """
     if not is_run(event):
         kind = "JobEvent" if "job" in event else "DatasetEvent"
         return [_with_data_sources(with_required_fields(event, kind))]
@@ -50,6 +53,9 @@ MARQUEZ = Rewriting(
 
 
 def _with_data_sources(body: Body) -> Body:
+    """Return a body whose datasets have a dataSource facet, made from the namespace where it is
+    missing.
+    """
     for dataset in datasets_in(body):
         namespace = dataset["namespace"]
         uri = namespace if ":" in namespace else f"{namespace}:"

@@ -20,6 +20,8 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
     """Return the COMPLETE event with its whole context; other events have no effect.
 
     With explicit lineage, return one event for each output.
+
+    The list is empty without effect: before the end, and without inputs or outputs.
     """
     if not is_run(event) or event.get("eventType") != "COMPLETE":
         return []
@@ -59,6 +61,7 @@ def _is_table(dataset: Body) -> bool:
 
 
 def _with_sources(dataset: Body, sources: set[DatasetName]) -> Body:
+    """Return a table with the column lineage from `sources`, the input tables."""
     fields = {
         field: {"inputFields": inputs}
         for field, column in (facet_of(dataset, "columnLineage").get("fields") or {}).items()

@@ -46,6 +46,8 @@ def complete_event(event: Body, context: RunContext) -> Body:
     """Return a valid RunEvent with all inputs, outputs and facets of its context.
 
     The end of a run has all facets of the run, other events have the PLACEMENT_FACETS.
+
+    Without context, as for an event whose run was deleted, the event's own inputs and outputs stay.
     """
     is_known, is_end = context.started is not None, event.get("eventType") in ENDS
     run_facets = {
@@ -71,7 +73,10 @@ def complete_event(event: Body, context: RunContext) -> Body:
 
 
 def _with_column_lineage(body: Body) -> Body:
-    """Return an event whose outputs have the column lineage of its lineage facet."""
+    """Return an event whose outputs have the column lineage of its lineage facet.
+
+    Backends read columns from the outputs only.
+    """
     stated = {
         (entry.get("namespace"), entry.get("name")): columns
         for entry in objects(facet_of(body["job"], "lineage").get("entries"))
@@ -87,7 +92,11 @@ def _with_column_lineage(body: Body) -> Body:
 
 
 def split_by_output(body: Body) -> list[Body]:
-    """Split an event with explicit lineage into one event per output with its inputs."""
+    """Split an event with explicit lineage into one event per output with its inputs.
+
+    Explicit lineage states the inputs of each output; backends combine all inputs of one event with
+    all of its outputs. Without such a facet, the body is returned alone.
+    """
     sources: dict[tuple[str, str], set[DatasetId]] = {}
     for entry in parse_entries(facet_of(body["job"], "lineage")):
         if isinstance(entry.target, DatasetId):

@@ -3,6 +3,8 @@
 DataZone identifies a Glue table by its ARN, so a dataset with a Glue name is sent under it. Bodies
 that are too large are trimmed in the order of `TRIMMED` until they fit. Names, times and edges
 between jobs and datasets are never trimmed.
+
+The backend in headwater-aws uses it. Its limit is on the JSON of one event.
 """
 
 from __future__ import annotations
@@ -32,7 +34,11 @@ _RETAINED = ("schema", "columnLineage", "symlinks")
 
 
 def rewrite(event: Body, context: RunContext) -> list[Body]:
-    """Return the complete event under AWS names, in at most 300,000 bytes. Raises DeliveryError."""
+    """Return the complete event under AWS names, in at most 300,000 bytes. Raises DeliveryError.
+
+    The list is empty for events without a run. Raises DeliveryError if only names remain and are
+    too many.
+    """
     if not is_run(event):
         return []
     body = _under_aws_names(complete_event(event, context))
@@ -70,6 +76,7 @@ def client_token(body: Body) -> str:
 
 
 def _under_aws_names(body: Body) -> Body:
+    """Return a body in which each dataset with a Glue symlink has that name."""
     aws: dict[tuple[str, str], tuple[str, str]] = {}
     for dataset in (*body["inputs"], *body["outputs"]):
         own = name_of(dataset)
@@ -82,6 +89,8 @@ def _map_facets(change: Callable[[Body], Body], *places: str) -> Callable[[Body]
     """Return a function that changes the facets at `places`.
 
     The places are run, job, and of datasets facets, inputFacets and outputFacets.
+
+    `change` returns the facets to keep. The result is an item of `TRIMMED`.
     """
 
     def of_dataset(dataset: Body) -> Body:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import delete
 
 from headwater.errors import EventError
-from headwater.log import schema
-from headwater.log._entry import read_logged
-from headwater.log.store import EventLog, RejectedLine
+from headwater.log import EventLog, RejectedLine, read_logged, schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,10 @@ class DamagedRow:
 
 
 def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
-    """Yield every row of the log that cannot be read, in order of arrival."""
+    """Yield every row of the log that cannot be read, in order of arrival.
+
+    `headwater repair` lists them. Secrets in their texts and reasons are masked.
+    """
     redact_line = log.redactor.redact_line
     for seq, kind, _, body in log.rows():
         try:

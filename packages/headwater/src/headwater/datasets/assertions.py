@@ -1,16 +1,17 @@
-"""Assertions: results of checks, in one form for the facets of every producer."""
+"""Assertions: results of checks, in one form for the facets of every producer.
+
+`datasets.quality` reads the results of all producers with it. A result may be missing: dbt reports
+tests that it did not run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from headwater.events._canonical import dump
-from headwater.events._event import Facets, Json
+from headwater.events import Facets, Json, dump
 from headwater.events.column_lineage import objects
-
-DATASET_FACETS = ("dataQualityAssertions", "greatExpectations_assertions")
-"""Facets of a dataset with assertions: of the specification, and of Great Expectations."""
+from headwater.events.facets import ASSERTION_FACETS
 
 _PASSED = {"pass": True, "passed": True, "success": True, "true": True}
 _FAILED = {"fail": False, "failed": False, "error": False, "false": False, "warn": False}
@@ -47,7 +48,11 @@ class Assertion(NamedTuple):
 
 
 def assertion_of(reported: Json) -> Assertion:
-    """Return an assertion in the form of the specification."""
+    """Return an assertion in the form of the specification.
+
+    Missing or unknown values never fail: an unknown result is None, and a check without a name gets
+    one.
+    """
     column, success = reported.get("column"), reported.get("success")
     passed = success if isinstance(success, bool) else _RESULTS.get(str(success).lower())
     return Assertion(
@@ -61,12 +66,15 @@ def assertion_of(reported: Json) -> Assertion:
 
 def dataset_assertions(facets: Facets) -> list[Assertion]:
     """Return the assertions in the facets of a dataset."""
-    found = [item for name in DATASET_FACETS for item in _items(facets, name, "assertions")]
+    found = [item for name in ASSERTION_FACETS for item in _items(facets, name, "assertions")]
     return [assertion_of(_renamed(item, "expectationType")) for item in found]
 
 
 def tests_of_run(facet: Json) -> list[Assertion]:
-    """Return the assertions in a `test` facet of a run."""
+    """Return the assertions in a `test` facet of a run.
+
+    The status `warn` is a failure that is only a warning.
+    """
     found = []
     for item in objects(facet.get("tests")):
         status = str(item.get("status")).lower()
