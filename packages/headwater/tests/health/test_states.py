@@ -458,6 +458,23 @@ def test_stream_that_runs_again_after_a_failure_has_recovered(parents: Any, buil
     assert gate_answer(state, ["topic"])["passed"]
 
 
+@pytest.mark.parametrize("writes", [(), ("db|t",)])
+def test_dataset_with_rows_of_a_failed_run_is_not_healthy_until_it_is_written_again(
+    writes: tuple[str, ...], build: Any
+) -> None:
+    """A later run that found nothing to do completes without a write; the gate agrees."""
+    state = build.state(
+        build.run("FAIL", "1", "load", "08:00:00", writes=("db|t",)),
+        build.run("COMPLETE", "2", "load", "09:00:00", writes=writes),
+    )
+    table = health_of(state, find_node(state, "dataset:db:t"))
+    assert health_of(state, find_node(state, "job:demo:load"))["state"] == "healthy"
+    assert table["state"] == ("healthy" if writes else "unknown")
+    assert gate_answer(state, ["dataset:db:t"])["passed"] == bool(writes)
+    if not writes:
+        assert table["message"] == "no run has replaced what a failed run wrote"
+
+
 def test_gate_with_fresh_rejects_a_blocked_dataset(build: Any) -> None:
     days = [event for day in (18, 19, 20) for event in _day(build, day)]
     failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
