@@ -23,8 +23,8 @@ _PORT_OF_HOST = re.compile(r":\d*$")
 _AWS_LOCATOR = re.compile(r"[^.-]+\.[a-z]{2}(-[a-z]+)+-\d")
 _SNOWFLAKE_HOST = re.compile(r"(\.privatelink)?((\.snowflakecomputing\.com)+(:443)?)?$")
 _LISTED = re.compile(r"(?<=//)[a-z_]+://|(?<=,)\s*[a-z_]+://", re.I)  # kafka://SSL://a,SSL://b
-_CLIENT = re.compile(r"(?i)(?<=//)[^/@]*@|[?;](?!.*(base|catalog|schema|server|instance|port)).*")
-_INSTANCE = re.compile(r"([^\\/]+//[^\\/]+)\\([^\\:/]+)(:\d+)?")  # of SQL Server: host\name
+_CLIENT = re.compile(r"^([^/]+//)[^/]*@|[?;](?!.*(base|cat|schema|server|instance|port)).*", re.I)
+_INSTANCE = re.compile(r"(sqlserver://[\w.-]+)\\(\w+)(:\d+)")  # host\name
 _BIGQUERY = re.compile(r"^([a-z][a-z0-9-]*)[.:]([^.:]+\.[^.:$]+)(\$\w+)?$")
 _DBFS = re.compile(r"dbfs(:/{0,2})?", re.IGNORECASE)
 _FILE_NAMESPACE = re.compile(r"file(:/{0,3}|://localhost/?)?", re.IGNORECASE)
@@ -52,21 +52,21 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
     ARN of their catalog + `table/database/name`, also for `aws:glue:` + `database.name`.
     """
     uri = _URI.fullmatch(_LISTED.sub("", namespace))
-    if uri and (rule := _RULE_BY_SCHEME.get(uri[1].lower())):
-        if rule.names == "table":
-            uri = _URI.fullmatch(_INSTANCE.sub(r"\1\3/\2", _CLIENT.sub("", uri[0]))) or uri
+    rule = _RULE_BY_SCHEME.get(uri[1].lower()) if uri else None
+    if uri and rule and rule.names == "table":
+        uri = _URI.fullmatch(_CLIENT.sub(r"\1", uri[0]))
+    if uri and rule:
         path = (uri[3] or "").rstrip("/")
-        spelled = f"{rule.scheme}://{_authority(rule, uri[2])}{path}"
+        spelled = _INSTANCE.sub(r"\1\3/\2", f"{rule.scheme}://{_authority(rule, uri[2])}{path}")
         return DatasetName(spelled, name if path else _path(rule, name))
     if namespace == "bigquery":  # `p`.d.t, p:d.t of legacy SQL, and p.d.t$20260101 of a partition
         return DatasetName(namespace, _BIGQUERY.sub(r"\1.\2", name.replace("`", "")))
     if _DBFS.fullmatch(namespace):
         return DatasetName("dbfs", f"/{name.strip('/')}")
     if _FILE_NAMESPACE.fullmatch(namespace):
-        file = _FILE_NAME.sub("", name)
-        if namespace.endswith("/") and not file.startswith("/"):
-            file = f"/{file}"
-        return DatasetName("file", file.rstrip("/") or "/")
+        file = _FILE_NAME.sub("", name).rstrip("/") or "/"
+        is_absolute = file.startswith("/") or not namespace.endswith("/")
+        return DatasetName("file", file if is_absolute else f"/{file}")
     if (catalog := _GLUE.fullmatch(namespace)) and (table := _GLUE_TABLE.fullmatch(name)):
         return DatasetName(f"arn:{catalog[1]}", "/".join(("table", *filter(None, table.groups()))))
     return DatasetName(namespace, name)
@@ -84,7 +84,7 @@ def _authority(rule: NamingRule, spelled: str) -> str:
         return f"{account}.aws" if _AWS_LOCATOR.fullmatch(account) else account
     user, at, address = spelled.rpartition("@")
     if "," in address:  # the servers of one cluster, in any order
-        hosts = {_authority(rule, host.strip()) for host in address.split(",") if host.strip()}
+        hosts = {_authority(rule, host) for host in address.replace(" ", "").split(",") if host}
         return f"{user}{at}{','.join(sorted(hosts))}"
     if (match := _PORT.fullmatch(address)) is None or ";" in address:
         return f"{user}{at}{address.lower()}"
