@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import orjson
 import pytest
-from fastapi.testclient import TestClient
 
 from headwater.collect.event_warnings import event_warnings
 from headwater.errors import EventError
@@ -18,6 +18,7 @@ from headwater.events import load
 from headwater.log import EventLog, entry_of
 from headwater.projection.live import Live
 from headwater.server.app import make_app
+from packages.headwater.tests.support.asgi import calling
 from packages.headwater.tests.support.generated_docs import check_written, table
 
 pytestmark = pytest.mark.replay
@@ -54,7 +55,7 @@ class Tally:
 class Collection:
     """All posted files with their responses."""
 
-    def __init__(self, folder: Path, client: TestClient) -> None:
+    def __init__(self, folder: Path, client: httpx.Client) -> None:
         self.tallies: dict[str, Tally] = defaultdict(Tally)
         self.event_warnings: Counter[tuple[str, str]] = Counter()
         self._seen: set[str] = set()
@@ -65,7 +66,7 @@ class Collection:
                 tally.events += 1
                 self._post(tally, str(file.relative_to(folder)), raw, client)
 
-    def _post(self, tally: Tally, file: str, raw: bytes, client: TestClient) -> None:
+    def _post(self, tally: Tally, file: str, raw: bytes, client: httpx.Client) -> None:
         answer = client.post("/api/v1/lineage", content=raw)
         if answer.status_code >= 500:
             tally.failed.append(f"{file}: {answer.text}")
@@ -110,17 +111,17 @@ def _any_index(path: str) -> str:
 def collection(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Yield the collection and a client of the server that received it."""
     log = EventLog(f"sqlite:///{tmp_path_factory.mktemp('collection') / 'log.db'}")
-    with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
+    with calling(make_app(Live(log))) as client:
         yield Collection(shared / "openlineage-events", client), client
     log.close()
 
 
-def test_no_event_causes_a_server_error(collection: tuple[Collection, TestClient]) -> None:
+def test_no_event_causes_a_server_error(collection: tuple[Collection, httpx.Client]) -> None:
     assert [line for tally in collection[0].tallies.values() for line in tally.failed] == []
 
 
 def test_captured_events_are_accepted(
-    collection: tuple[Collection, TestClient],
+    collection: tuple[Collection, httpx.Client],
 ) -> None:
     tallies = collection[0].tallies
     rejected = [file for name in ("captured", "this-stack") for file, _ in tallies[name].rejected]
@@ -128,7 +129,7 @@ def test_captured_events_are_accepted(
     assert [file.rsplit("__", 1)[-1] for file in rejected] == ["fail_event.json"]
 
 
-def test_all_reads_succeed(collection: tuple[Collection, TestClient]) -> None:
+def test_all_reads_succeed(collection: tuple[Collection, httpx.Client]) -> None:
     levels = ("query", "task", "pipeline")
     edges = [
         f"/api/v2/edges?level={level}&kind={k}" for level in levels for k in ("data", "control")
@@ -137,7 +138,7 @@ def test_all_reads_succeed(collection: tuple[Collection, TestClient]) -> None:
         assert collection[1].get(path).status_code == 200, path
 
 
-def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]) -> None:
+def test_docs_have_the_counts_by_class(collection: tuple[Collection, httpx.Client]) -> None:
     result = collection[0]
     rows = [
         (

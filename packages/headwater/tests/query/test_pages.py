@@ -100,14 +100,14 @@ _EVENTS = st.tuples(
 def test_pages_contain_every_remaining_item_once(
     name: str, there: list[Any], later: list[Any], limit: int, build: Any
 ) -> None:
-    events = [_event(build, (0, "COMPLETE", 8, 0, 1, "x"))]  # there is a d1
-    events += [_event(build, item) for item in (*there, *later)]
+    parts = [(0, "COMPLETE", 8, 0, 1, "x"), *there, *later]  # there is a d1
+    events = [build.entry(_event(build, item)).event for item in parts]
     query = load_queries()["history" if name in _HISTORIES else name]
     asked = {"node": _HISTORIES[name]} if name in _HISTORIES else _ASKED[name]
     known = 1 + len(there)
 
     def state() -> State:
-        return at(build.state(*events[:known]), "2025-11-21T23:00:00Z")
+        return at(project(events[:known]), "2025-11-21T23:00:00Z")
 
     def ask(**more: Any) -> Any:
         return query.answer(state(), **asked, **more)

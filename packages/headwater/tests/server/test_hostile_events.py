@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import httpx
 import orjson
 import pytest
 from fastapi.testclient import TestClient
@@ -20,6 +21,7 @@ from headwater.plugins.sql.dialects import dialect_of
 from headwater.projection.live import Live
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
+from packages.headwater.tests.support.asgi import calling
 
 from .test_api_junk import _full
 
@@ -180,10 +182,10 @@ _CHANGES = st.lists(st.tuples(_PLACES, st.sampled_from(_HOSTILE)), min_size=1, m
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """Yield a server with the events of all examples."""
     log = EventLog(str(tmp_path_factory.mktemp("hostile") / "log.db"))
-    with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
+    with calling(make_app(Live(log))) as client:
         yield client
     log.close()
 
@@ -196,7 +198,7 @@ class _Spec(dict[str, Any]):
 
 
 @pytest.fixture(scope="module")
-def spec(hostile: TestClient) -> dict[str, Any]:
+def spec(hostile: httpx.Client) -> dict[str, Any]:
     """Return the OpenAPI document."""
     return _Spec(hostile.get("/openapi.json").json())
 
@@ -205,7 +207,7 @@ def spec(hostile: TestClient) -> dict[str, Any]:
 @settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(changes=st.lists(_CHANGES, min_size=1, max_size=12))
 def test_hostile_event_never_breaks_a_get_request(
-    hostile: TestClient, build: Any, spec: dict[str, Any], changes: list[list[tuple[int, Any]]]
+    hostile: httpx.Client, build: Any, spec: dict[str, Any], changes: list[list[tuple[int, Any]]]
 ) -> None:
     for number, change in enumerate(changes):
         event = copy.deepcopy(_event(build, number))
@@ -237,7 +239,7 @@ def test_name_from_an_event_never_selects_a_module_as_dialect(name: str) -> None
 def test_requests_succeed_after_hostile_value(
     live: Live, build: Any, spec: dict[str, Any], path: tuple[Any, ...], value: Any
 ) -> None:
-    with TestClient(make_app(live), raise_server_exceptions=False) as client:
+    with calling(make_app(live)) as client:
         for number in (1, 2, 3):
             event = _event(build, number)
             event["run"]["facets"].pop("airflow" if "metaflow_task" in path else "metaflow_task")
@@ -246,7 +248,7 @@ def test_requests_succeed_after_hostile_value(
         _ask_everything(client, spec, most=4)
 
 
-def _ask_everything(client: TestClient, spec: dict[str, Any], most: int = 8) -> None:
+def _ask_everything(client: httpx.Client, spec: dict[str, Any], most: int = 8) -> None:
     """Send every GET request for up to `most` nodes, the usual ones first."""
     nodes = [node["id"] for node in client.get("/api/v2/nodes?limit=1000").json()["items"]]
     usual = ["job:demo:dag.t", "job:demo:dag", "dataset:hive:db.t", "dataset:db:a"]

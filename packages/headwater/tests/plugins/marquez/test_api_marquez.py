@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import httpx
 import pytest
-from fastapi.testclient import TestClient
 
 from headwater.log import EventLog
 from headwater.projection.live import Live
 from headwater.server.app import make_app
 from headwater.server.openapi import document
+from packages.headwater.tests.support.asgi import calling
 from packages.headwater.tests.support.generated_docs import check_written, table
 from packages.headwater.tests.support.marquez import Difference, Replay
 from packages.headwater.tests.support.marquez_reasons import REASONS, SIDES, reason_of
@@ -36,9 +37,9 @@ below explains fails the test.
 
 
 @pytest.fixture
-def client(live: Live) -> Iterator[TestClient]:
+def client(live: Live) -> Iterator[httpx.Client]:
     live.start()
-    with TestClient(make_app(live), raise_server_exceptions=False) as client:
+    with calling(make_app(live)) as client:
         yield client
     live.stop()
 
@@ -57,7 +58,7 @@ def replays(
     replays = []
     for folder in sorted(p for p in (recorded / "marquez-answers").iterdir() if p.is_dir()):
         log = EventLog(f"sqlite:///{tmp_path_factory.mktemp(folder.name) / 'log.db'}")
-        with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
+        with calling(make_app(Live(log))) as client:
             for line in (folder / "events.jsonl").read_bytes().splitlines():
                 assert client.post("/api/v1/lineage", content=line).status_code < 500
             replays.append(Replay(folder, CheckedClient(client, schemas)))
@@ -125,7 +126,7 @@ def _short(value: Any) -> str:
     return f"`{value[:60] if isinstance(value, str) else str(value)[:60]}`"
 
 
-def test_parents_that_marquez_loses_are_pipelines(recorded: Path, client: TestClient) -> None:
+def test_parents_that_marquez_loses_are_pipelines(recorded: Path, client: httpx.Client) -> None:
     folder = recorded / "marquez-answers/02-parent-facet"
     for line in (folder / "events.jsonl").read_bytes().splitlines():
         assert client.post("/api/v1/lineage", content=line).status_code == 201
