@@ -322,9 +322,3 @@ def test_views_have_no_axe_violations(name: str, look: Look) -> None:
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
     keep(page, name)
     assert axe_finds(page) == []
-
-
-def test_start_page_fits_a_phone(look: Look) -> None:
-    page = look("/", width=390, height=800)
-    expect(page.get_by_text("Newest runs")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.health.findings import failed_run
+from headwater.health.states import health_of
+from headwater.lookup import find_node
 from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust.completeness import completeness_answer
 from headwater.plugins.trust.queries import findings_answer, freshness_answer, pipelines_answer
@@ -73,6 +75,13 @@ def test_late_and_stopped_jobs_report_their_delay(
     stopped = findings_answer(at(state, "2025-12-20T06:00:00Z"))
     assert health_answer(state)["isHealthy"] is True
     assert _found(stopped) == [("stopped", "job:demo:daily")]
+
+
+def test_state_of_a_stopped_job_is_unknown(build: Any) -> None:
+    state = at(build.state(*_ran(build, *WEEK)), "2025-12-20T06:00:00Z")
+    health = health_of(state, find_node(state, "daily"))
+    assert (health["state"], health["message"]) == ("unknown", "has stopped; it was due")
+    assert health["at"] == "2025-11-15T06:00:00Z"
 
 
 def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None:
