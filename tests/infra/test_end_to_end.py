@@ -20,6 +20,7 @@ import pytest
 import yaml
 from moto.emrserverless.models import EMRServerlessBackend, JobRun
 
+from commands import package
 from commands.emr import emr_package
 from commands.environment import child_environ, script
 from commands.infra import create_infra, destroy_infra, infra_status
@@ -152,6 +153,7 @@ def cloud(
             patch.setattr(EMRServerlessBackend, "start_job_run", _start_job(settings, emr))
             services.append(start_headwater(settings))
             services[-1].wait_until(lambda: lineage_ready(settings), 60)
+            patch.setattr(package, "LEVEL", 1)
             emr_package(settings)
             _airflow(settings, "db", "migrate")
             _airflow(settings, "dags", "test", DAG, "--conf", json.dumps({"months": [MONTH]}))
