@@ -68,6 +68,7 @@ class Client:
     """
 
     def __init__(self, headers: dict[str, str] | None = None, timeout: float = _TIMEOUT) -> None:
+        """Create a client; `headers` are sent with each post, and `timeout` is in seconds."""
         import httpx  # slow to import, and often not needed
 
         self._timeout = timeout
@@ -106,6 +107,10 @@ class Client:
                 runner.run(self._client.aclose())
 
     async def _exchange(self, url: str, content: bytes, headers: Mapping[str, str]) -> Response:
+        """Post content and read the response, within the time limit.
+
+        If the status arrives but the body takes too long, the part read so far is returned.
+        """
         body = bytearray()
         async with asyncio.timeout(self._timeout) as clock:
             posting = self._client.stream("POST", url, content=content, headers=headers)

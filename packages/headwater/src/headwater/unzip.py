@@ -32,6 +32,7 @@ class Unzip:
     """
 
     def __init__(self, encoding: str) -> None:
+        """Create a decompressor for a Content-Encoding. Raises BodyError if it is not supported."""
         self._encoding = encoding.strip().lower() or "identity"
         self._members = 1
         self._stream = None

@@ -98,6 +98,10 @@ class SpoolTail:
         grace: float = _GRACE,
         chunk_size: int = _CHUNK,
     ) -> None:
+        """Create a reader of a folder, which is created if needed.
+
+        The parameters are explained above; `chunk_size` is the number of bytes read at once.
+        """
         self._live = live
         self._folder = folder
         self._remove_after = remove_after

@@ -182,6 +182,10 @@ def with_client(
     )
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        """Return the command with the options of `Client` in place of its parameter `client`.
+
+        Typer reads the signature, so it is set to have the options of both.
+        """
         hints = get_type_hints(command, include_extras=True)
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "client"]
 
@@ -217,6 +221,11 @@ def query_command(
     """
 
     def decorate(declared: Callable[..., None]) -> Callable[..., None]:
+        """Return a command that asks the query and prints its answer.
+
+        `declared` has no body: only its parameters and docstring are used.
+        """
+
         @functools.wraps(declared)
         def command(client: Client, **values: Any) -> None:
             params = {names.get(name, name): value for name, value in values.items()}

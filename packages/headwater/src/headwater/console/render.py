@@ -122,6 +122,7 @@ class _Line:
         return Measurement.get(console, options, self._text)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield the line, broken at double spaces if it is too long; rich calls this."""
         if self._text.cell_len <= options.max_width:
             yield self._text
             return

@@ -24,7 +24,10 @@ class ReportedSchema(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A reported schema, the earlier ones that it is compared with, and the difference, if any."""
+    """A reported schema, the earlier ones that it is compared with, and the difference, if any.
+
+    `last` is the schema before it, of any producer. Both are None for the first schema.
+    """
 
     current: ReportedSchema
     last: ReportedSchema | None

@@ -76,6 +76,7 @@ def failed_writes_of(generations: Generations, name: DatasetName) -> list[Failed
     state = generations.state
 
     def derive(ref: JobRef, _: list[Generation]) -> list[FailedWrite]:
+        """Return the failed writes of one job: task runs in which no run wrote the dataset."""
         by_owner: dict[RunKey, list[tuple[Run, Use]]] = defaultdict(list)
         own = generations.history_of_writes(ref, name)
         for generation in deadline.watched(own):
@@ -126,6 +127,7 @@ def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, in
         return write.at, write.run.key, write.version
 
     def derive(ref: JobRef, _: list[Generation]) -> tuple[Write, int | None] | None:
+        """Return the newest write of one job and its rows, if reported; None if it never wrote."""
         watched = deadline.watched(generations.history_of_writes(ref, name))
         by_generation = (written_by(generations, generation, name) for generation in watched)
         newest = [(max(writes, key=rank), writes) for writes in by_generation if writes]
@@ -175,6 +177,7 @@ class _Report(NamedTuple):
         return self.version if len(self.use.versions) > 1 else None
 
     def statistics(self) -> OutputStatistics:
+        """The reported numbers of rows and bytes, of the part that the report is about."""
         if self._only is None:
             return self.use.facets.parsed(OutputStatistics)
         facets = unpack(self._only.io_facets)

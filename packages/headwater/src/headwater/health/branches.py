@@ -58,6 +58,7 @@ def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
     """
 
     def mixes(runs: list[Run]) -> tuple[Mix, ...]:
+        """Return the branches or versions that runs of one job alternate between."""
         newest: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
         for run in runs:
             place = began_at(state, run) or 0, run.key.run_id

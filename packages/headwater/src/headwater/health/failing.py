@@ -132,6 +132,7 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
     """
 
     def failed(runs: list[Run]) -> Run | None:
+        """Return the newest failed run below the parent of the newest run; None if none failed."""
         below = [
             run
             for run in runs

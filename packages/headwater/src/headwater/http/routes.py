@@ -187,6 +187,7 @@ class Remembered(Tagged):
         handle = super().get_route_handler()
 
         async def handle_remembered(request: Request) -> Response:
+            """Answer 304 without asking the query again if the client has the remembered tag."""
             state, scope = state_of(request), request.scope
             key = scope["path"], scope["query_string"], access_of(scope).may_read_sql
             version = state.known_tags.version(state.live)
@@ -248,6 +249,8 @@ def get(router: APIRouter, path: str) -> Callable[[Function], Function]:
     """
 
     def register(function: Function) -> Function:
+        """Add an endpoint that calls a function with the state and answers with its result."""
+
         def endpoint(live: Live, **values: Any) -> Response:
             with live.reading() as state:
                 return answer(function(state, **values))

@@ -82,6 +82,7 @@ def _placed(item: Dataset, places: _Places) -> Dataset:
 
 
 def _renamed(facets: Facets, places: _Places) -> Facets:
+    """Return facets with the datasets in their lineage renamed; `places` has the new names."""
     if not any(key in facets for key in LINEAGE_FACETS):
         return facets
 

@@ -89,6 +89,7 @@ class _Data:
     """
 
     def __init__(self, generations: Generations, way: Way, level: Level, root: Node) -> None:
+        """Walk the data edges from a node in one direction."""
         self._generations, self._way, self._level = generations, way, level
         self.root = root
         self.graph = walked_from(generations, root, way, level)

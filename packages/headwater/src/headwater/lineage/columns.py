@@ -188,6 +188,7 @@ def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
 
     @cache  # a tree may visit a column repeatedly
     def steps(column: Column) -> list[Step]:
+        """Return the steps from a column, sorted and each once, with their combined evidence."""
         found: defaultdict[Step, set[Evidence]] = defaultdict(set)
         succeeded: set[Step] = set()
         for edge in edges_of(column, indirect=indirect):

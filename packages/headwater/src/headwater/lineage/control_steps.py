@@ -43,6 +43,7 @@ class ControlSteps:
 
     @cached_property
     def _edges(self) -> dict[Way, dict[JobRef, set[JobRef]]]:
+        """The jobs that a job depends on ("up"), and those that depend on it ("down")."""
         found: dict[Way, dict[JobRef, set[JobRef]]] = {
             "up": defaultdict(set),
             "down": defaultdict(set),

@@ -43,6 +43,11 @@ def generations_downstream(
     visits = Frontier((0, reader, name, False) for reader, name in readers)
 
     def follow(since: float, source: Generation, fed: Iterable[DatasetName]) -> None:
+        """Visit the consumers of datasets that a generation wrote.
+
+        `since` is the time (microseconds) from which the data is in `source`: a consumer that had
+        read earlier does not have it. `fed` are the datasets with the data.
+        """
         for dataset in fed:
             written = max(since, generations.times.of_writes(source, dataset).start)
             if dataset not in consumers:

@@ -65,6 +65,7 @@ class Tags:
     """
 
     def __init__(self, generations: Generations, selected: Iterable[Generation] | Walked) -> None:
+        """Take the generations whose edges tags follow; with a walk, only the edges on its way."""
         self._generations = generations
         self._own: dict[DatasetName, dict[str, set[Tag]]] = {}
         self._origins: dict[DatasetName, _Origins] = {}
@@ -203,6 +204,7 @@ def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -
     """
 
     def selected() -> Iterator[Generation]:  # walked only if there is any tag
+        """Yield the generations that a tree shows, and those upstream of them."""
         walked = reached(generations, root, way, level)
         yield from upstream_of(generations, walked)
         for name in {name for generation in walked for name in generation.kept}:
@@ -220,6 +222,7 @@ def dataset_tag(column_tag: ColumnTag) -> DatasetTag:
 
 
 def _tag(column_tag: ColumnTag) -> TagInfo:
+    """Return a tag of a column as part of an answer."""
     return {
         "field": column_tag.column.field or None,
         "key": column_tag.tag.key,

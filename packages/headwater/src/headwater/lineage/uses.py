@@ -132,6 +132,7 @@ class UsesOfRuns:
     """The uses of some runs, by the dataset that they read or wrote."""
 
     def __init__(self, every: Iterable[RunUses]) -> None:
+        """Index the reads and writes of runs by dataset."""
         self._every = list(every)
         self._reading: dict[DatasetName, list[RunUses]] = defaultdict(list)
         self._writing: dict[DatasetName, list[RunUses]] = defaultdict(list)

@@ -154,6 +154,7 @@ def _connect(url: str, *, must_exist: bool) -> sa.Engine:
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
+    """Configure a new connection to a SQLite file; SQLAlchemy calls it."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
     # NORMAL can lose the last commits on power failure; acknowledged events must be durable.

@@ -42,6 +42,7 @@ class Rows:
     """The groups of all nodes, as of the last update."""
 
     def __init__(self, state: State) -> None:
+        """Create it without rows: all nodes are missing, and each query adds some."""
         self._state = state
         self._groups: dict[str, dict[_Key, Group]] = defaultdict(dict)
         self._rows: dict[Node, Group] = {}

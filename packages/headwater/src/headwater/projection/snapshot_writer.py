@@ -124,6 +124,7 @@ def run_work(work: Callable[[], str]) -> NoReturn:
 
 
 def _write_snapshot() -> str:
+    """Restore the state from the log and store it as a snapshot, in this process of its own."""
     from headwater.projection.live import Live
     from headwater.projection.snapshots.state import gc_paused, save
 

@@ -116,6 +116,7 @@ def query(
     """
 
     def register(answer: Callable[..., Any]) -> Callable[..., Any]:
+        """Add the query. Raises ValueError if another one has its name."""
         if name in _QUERIES:
             other = _QUERIES[name].answer.__module__
             raise ValueError(

@@ -37,6 +37,7 @@ def print_run_list(runs: Iterable[RunInfo], *, empty: str = "") -> None:
 
 
 def _row(run: RunInfo) -> Sequence[RenderableType]:
+    """Return a run as a row: start, state, duration, and its job with parameters and error."""
     start, duration = times_of(run)
     line = Text.assemble((run["runId"], "dim"), "  ", job_text(run["job"]))
     return (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from headwater.errors import BodyError, TooLargeError
 from headwater.events import load
@@ -41,13 +42,13 @@ def split_array(raw: bytes, start: bytes, largest: int) -> Iterator[tuple[int, i
         text = _window(raw, place, size)
         at = 0
         while mark != "]" and (item := _item(text, at, is_first=not mark)) is not None:
-            begin, end, after, mark = item
-            first = place + _size(text, at, begin)
-            last = first + _size(text, begin, end)
+            mark = item.mark
+            first = place + _size(text, at, item.begin)
+            last = first + _size(text, item.begin, item.end)
             if last > first:
                 check_size(raw[first:last], largest)
                 yield first, last
-            place, at = last + _size(text, end, after), after
+            place, at = last + _size(text, item.end, item.after), item.after
         if at:
             size = _WINDOW
         elif place + size < len(raw):
@@ -116,14 +117,22 @@ def _window(raw: bytes, place: int, size: int) -> str:
         return part[: error.start].decode()
 
 
-def _item(text: str, at: int, *, is_first: bool) -> tuple[int, int, int, str] | None:
-    """Return the item at a position: its start and end, and the end and text of the mark after it.
+class _Item(NamedTuple):
+    """An item of an array: its places in a text, in characters, and the mark after it."""
 
-    The mark is a comma or a closing bracket. The item of an empty array is empty. Return None if
-    the text ends too early.
+    begin: int
+    end: int
+    after: int
+    """The place after the mark."""
+    mark: str
+    """A comma, or the closing bracket of the array."""
 
-    `at` is a place in the text of the window, in characters, and so are the returned places. The
-    caller reads more and tries again. Raises BodyError for deep nesting.
+
+def _item(text: str, at: int, *, is_first: bool) -> _Item | None:
+    """Return the item at a position; None if the text ends too early.
+
+    `at` is a place in the text of a window, in characters. The item of an empty array is empty.
+    After None, the caller reads a larger window. Raises BodyError for deep nesting.
     """
     begin = end = _skip(text, at)
     if not is_first or text[begin : begin + 1] != "]":
@@ -135,7 +144,7 @@ def _item(text: str, at: int, *, is_first: bool) -> tuple[int, int, int, str] | 
             raise BodyError("$", "deep nesting", "JSON with fewer levels") from None
     after = _skip(text, end)
     mark = text[after : after + 1]
-    return (begin, end, after + 1, mark) if mark in {",", "]"} else None
+    return _Item(begin, end, after + 1, mark) if mark in {",", "]"} else None
 
 
 def _skip(text: str, at: int) -> int:

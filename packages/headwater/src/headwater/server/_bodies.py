@@ -125,6 +125,7 @@ class Body:
     """
 
     def __init__(self, headers: Headers, largest: int) -> None:
+        """Start to read a body. Raises TooLargeError if it is announced as larger than allowed."""
         self.reserved = 0
         self.is_open = True  # more parts are expected
         self._largest = largest

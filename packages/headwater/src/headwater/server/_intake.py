@@ -215,6 +215,7 @@ class _Portions:
     _SIZE = 1_048_576
 
     def __init__(self, raw: bytes, start: bytes, reader: BodyReader, redactor: Redactor) -> None:
+        """Take the whole body `raw`; `start` is the JSON before its first event."""
         self._raw, self._start = raw, start
         self._most = reader.options.most_events
         self._largest = reader.options.largest_event

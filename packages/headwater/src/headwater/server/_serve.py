@@ -148,6 +148,7 @@ class Server(uvicorn.Server):
     """
 
     def __init__(self, app: FastAPI) -> None:
+        """Configure uvicorn for an app of headwater."""
         protocol: Any = partial(BoundedProtocol, app.state.options)
         config = uvicorn.Config(
             app,

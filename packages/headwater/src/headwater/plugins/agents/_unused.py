@@ -47,6 +47,7 @@ class Unused(Tool):
 
 
 def _dataset(item: Json) -> Json:
+    """Return an item of the query `unused` in short, without empty values."""
     read = item["lastRead"]
     short: Json = {
         "id": item["id"],

@@ -119,6 +119,7 @@ def gaps_in_short(gaps: list[Json]) -> list[Json]:
 
 
 def _writer(writer: Json) -> Json:
+    """Return a writer of a version in short."""
     return {
         "id": _job(writer["run"]["job"]),
         "runId": writer["run"]["runId"],

@@ -57,6 +57,7 @@ def make_server(answer: Call, *, may_report: bool) -> Server[Any]:
         return ListToolsResult(tools=_described_tools(may_report))
 
     async def call_tool(_context: object, params: CallToolRequestParams) -> CallToolResult:
+        """Answer a call; the SDK passes its context, which is not needed."""
         is_error = False
         try:
             text = await answer(params.name, dict(params.arguments or {}))

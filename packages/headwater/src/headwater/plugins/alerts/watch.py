@@ -42,6 +42,7 @@ class Watch(ThreadedWorker):
     """Checks rules: once by `check`, or in a thread from `start` to `stop`."""
 
     def __init__(self, rules: Sequence[Rule], live: Live, backoff: Backoff | None = None) -> None:
+        """Create it and check the rules once; new rules store their existing causes."""
         super().__init__("alerts", _STOP_SECONDS)
         self._rules = {rule.name: rule for rule in rules}
         self._finders = {kind: part.load() for kind, part in parts("alerts").items()}

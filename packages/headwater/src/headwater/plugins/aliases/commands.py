@@ -66,6 +66,7 @@ def alias(
 
 
 def _store(client: Client, one: str, other: str, **how: bool) -> None:
+    """Write a statement about two names to the local log; `how` is as in `stated_entry`."""
     from headwater.plugins.aliases._service import stated_entry
     from headwater.projection.live import Batch, Live
 

@@ -54,6 +54,7 @@ def _place(pair: Pair) -> tuple[int | str, ...]:
 
 
 def _suggested(state: State, pair: Pair) -> SuggestedAlias:
+    """Return a suggested pair of names as part of the answer."""
     return {
         "score": pair.score,
         "written": dataset_ref(pair.written),

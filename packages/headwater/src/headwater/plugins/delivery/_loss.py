@@ -104,6 +104,11 @@ def _arrived(
         return rewriting.dataset_name(*rewriting.name(identity, DatasetName(*name)))
 
     def renamed(fact: Any) -> Any:
+        """Return a fact with the names that the backend has for its nodes.
+
+        A fact is a tuple. It begins with `dataset` or `job`, followed by namespace, name and
+        columns, or has such tuples as parts.
+        """
         if not (isinstance(fact, tuple) and fact):
             return fact
         name = {"dataset": dataset_name, "job": rewriting.job_name}.get(fact[0])

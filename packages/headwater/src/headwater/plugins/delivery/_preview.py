@@ -162,6 +162,7 @@ def _names(pair: tuple[DatasetName, DatasetName]) -> list[str]:
 
 
 def _column_pair(pair: _Pair) -> ColumnPair:
+    """Return an edge between two columns as part of the answer."""
     return {
         "dataset": node_id(Node.of_dataset(pair.dataset)),
         "column": pair.column,

@@ -115,6 +115,7 @@ def delivery_statuses(log: EventLog) -> list[BackendInfo]:
 
 
 def _status(log: EventLog, row: Row[Any]) -> BackendInfo:
+    """Return the state of a delivery, from its row and its dead letters."""
     letters, events = tables.dead_letters, schema.events
     own = letters.c.backend == row.backend
     counts = select(letters.c.is_retried, func.count()).where(own).group_by("is_retried")

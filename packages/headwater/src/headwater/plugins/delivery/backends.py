@@ -128,6 +128,7 @@ class OpenMetadata(Marquez):
     rewriting = OPENMETADATA
 
     def _check(self, answer: bytes) -> None:
+        """Raise DeliveryError if a successful response says that no edge was created."""
         try:
             response: Any = orjson.loads(answer)
         except orjson.JSONDecodeError:
@@ -151,6 +152,7 @@ class DataHub(Http):
     settings_class: ClassVar[type[models.ServerSettings]] = models.DataHubSettings
 
     def __init__(self, settings: models.DataHubSettings) -> None:
+        """Create it. Raises ConfigError if the settings need a package that is not installed."""
         if settings.emitter and not is_emitter_installed():
             raise ConfigError(
                 f"emitter: acryl-datahub is not installed. {how_to_install('datahub')}. Or set"

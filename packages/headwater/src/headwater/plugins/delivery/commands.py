@@ -61,6 +61,7 @@ def deliver(
 
 
 def _retry(client: Client, name: str) -> Any:
+    """Send the dead letters of a backend again, by the server or in the log of this machine."""
     if not client.is_local:
         path = f"/api/v2/deliver/{quote(name, safe='')}/retry"
         return client.request(path, method="POST")
@@ -80,6 +81,7 @@ def _statuses(client: Client) -> Any:
 
 
 def _print_statuses(statuses: list[BackendInfo]) -> None:
+    """Print one line per backend, and one per recent dead letter."""
     for status in statuses:
         parts = [status["backend"], f"lag {status['lag']}", f"dead letters {status['deadLetters']}"]
         if status["isFailing"] and status["errorAt"]:

@@ -107,6 +107,10 @@ class Contexts:
         name: Callable[[Identity, DatasetName], DatasetName] = Identity.primary,
         newest_runs: NewestRuns | None = None,
     ) -> None:
+        """Take the state; `name` chooses a dataset's name for the backend, its primary by default.
+
+        `newest_runs` is kept by the backend between events; None if it needs none.
+        """
         self._state = state
         self._name = name
         self._newest_runs = newest_runs

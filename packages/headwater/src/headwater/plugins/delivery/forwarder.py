@@ -42,6 +42,7 @@ class Forwarder(ThreadedWorker):
     """
 
     def __init__(self, name: str, backend: Backend, live: Live, backoff: Backoff | None = None):
+        """Continue where the delivery `name` stopped; `backoff` are the waits between attempts."""
         super().__init__(f"deliver-{name}", _STOP_SECONDS)
         self.name = name
         self._backend = backend

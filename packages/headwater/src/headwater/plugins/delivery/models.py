@@ -154,6 +154,10 @@ class ServerSettings(BackendSettings):
     @field_validator("url")
     @classmethod
     def _check_url(cls, url: str) -> str:
+        """Return the URL of a server.
+
+        Raises ValueError, as pydantic expects, if it has other parts.
+        """
         parts = urlsplit(url)
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError(

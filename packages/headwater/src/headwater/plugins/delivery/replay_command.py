@@ -120,6 +120,10 @@ def _key(variable: str | None, option: str) -> str:
 
 
 def _server(url: str, key: str | None) -> Backend:
+    """Return a server as a backend; `key` is the name of the variable with its API key.
+
+    Raises ConfigError if the URL is invalid.
+    """
     from pydantic import ValidationError
 
     from headwater.plugins.delivery.backends import Http
@@ -148,6 +152,10 @@ def _backend(config: Path | None, name: str) -> Backend:
 
 
 def _send(live: Live, backend: Backend, since: int, after: int, *, as_json: bool) -> None:
+    """Send the events and print the result; exit with 1 if some were rejected.
+
+    `since` is in microseconds, and `after` the `seq` of the last event that is not sent.
+    """
     from headwater.plugins.delivery._replay import replay_events
 
     result = replay_events(live, backend, since=since, after=after)

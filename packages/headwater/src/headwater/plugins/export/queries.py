@@ -41,6 +41,7 @@ def export(state: State) -> Export:
 
 
 def _job(state: State, job: Job) -> Json:
+    """Return a job with all that the projection has of it."""
     declared = job.declared
     return {
         "namespace": job.ref.namespace,
@@ -56,6 +57,7 @@ def _job(state: State, job: Job) -> Json:
 
 
 def _run(state: State, run: Run) -> Json:
+    """Return a run with all that the projection has of it."""
     parent = parent_of(state, run)
     condition, ended = outcome(state, run)
     return {
@@ -76,6 +78,7 @@ def _run(state: State, run: Run) -> Json:
 
 
 def _dataset(state: State, primary: DatasetName) -> Json:
+    """Return a dataset, given its primary name, with the facets of each of its names."""
     records = records_of(state, primary)
     return {
         "namespace": primary.namespace,
@@ -89,6 +92,7 @@ def _dataset(state: State, primary: DatasetName) -> Json:
 
 
 def _use(state: State, run: Run, name: DatasetName, use: Use) -> Json:
+    """Return an input or output of a run; `name` is as the event spelled it."""
     primary = state.identity.primary(name)
     return {
         "dataset": primary,

@@ -203,6 +203,7 @@ class _Export:
                         yield self._name(below[0]), source, (below[1], above[1])
 
     def _job_ref(self, urn: str) -> JobRef | None:
+        """Return the job of a flow's or a task's URN; None for other URNs."""
         if (flow := flow_of(urn)) is not None:
             return JobRef(self._namespaces.of_jobs(flow[0]), flow[1])
         job = job_of(urn)

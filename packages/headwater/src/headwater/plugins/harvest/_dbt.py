@@ -193,6 +193,11 @@ class _Invocation:
         namespace: str,
         ids: RunIds,
     ) -> None:
+        """Take the processor of openlineage-dbt and the artifacts that it does not read.
+
+        `results` and `catalog` are parsed artifacts; `project` is the folder, and `ids` makes run
+        ids.
+        """
         self._processor = processor
         self._results = results
         self._catalog = {**catalog.get("nodes", {}), **catalog.get("sources", {})}

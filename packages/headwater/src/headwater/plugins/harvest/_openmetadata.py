@@ -77,6 +77,7 @@ class _Export:
     """The edges of an export; `at` is the time of its newest file."""
 
     def __init__(self, rows: list[_Row], namespaces: Namespaces, at: datetime) -> None:
+        """Read all rows; `at` is the time of the export."""
         self._namespaces = namespaces
         self._at = at
         self._declared: dict[DatasetName, Declared] = {}

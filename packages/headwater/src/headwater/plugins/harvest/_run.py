@@ -153,6 +153,10 @@ class Harvest:
         redactor: Redactor,
         since: datetime | None = None,
     ) -> None:
+        """Start a harvest at the stored position, or at `since`.
+
+        Events known to `state` are left out.
+        """
         self._state = state
         self._redactor = redactor
         self._recent_hashes = set(state.recent)

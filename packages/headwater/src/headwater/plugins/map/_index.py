@@ -63,6 +63,7 @@ class MapIndex:
     """
 
     def __init__(self, state: State) -> None:
+        """Create an empty index; the first update adds all nodes."""
         self._state = state
         self._revision, self._rebuilds = -1, -1
         self.groups: dict[Path, Group] = defaultdict(Group)

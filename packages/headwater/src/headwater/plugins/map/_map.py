@@ -167,6 +167,7 @@ class _Problems:
     """The problems of a state by group."""
 
     def __init__(self, index: MapIndex) -> None:
+        """Count the problems of an updated index."""
         self.counts: dict[Path, Counter[HealthState]] = defaultdict(Counter)
         self.nodes: dict[Path, dict[Node, HealthState]] = defaultdict(dict)
         for node, found in index.problems().items():

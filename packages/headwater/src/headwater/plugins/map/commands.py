@@ -30,6 +30,7 @@ def print_map(answer: MapAnswer) -> None:
 
 
 def _problems_text(problems: ProblemCounts) -> str:
+    """Return the numbers of problems as a text; empty without problems."""
     counts = (
         (problems["failed"], "failed"),
         (problems["failed_checks"], "failed checks"),

@@ -335,6 +335,7 @@ class _Around:
     """
 
     def __init__(self, generations: Generations, root: Node) -> None:
+        """Walk from a root in both directions, at the level of tasks."""
         self._latest = Latest(generations)
         self._sides = {
             way: graph_of_walk(generations, reached(generations, root, way, Level.TASK), way, None)
@@ -382,6 +383,7 @@ def _ends(graph: Graph | Latest, node: Node) -> tuple[set[Node], set[Node]]:
 def _shown(
     convert: Converter, graph: Graph | _Around, node: Node, nodes: set[Node]
 ) -> marquez.MarquezGraphNode:
+    """Return a node of the answer; only edges to other `nodes` are shown."""
     own = node_id(node)
     memory.charge()
     ends = graph.ends(node) if isinstance(graph, _Around) else _ends(graph, node)

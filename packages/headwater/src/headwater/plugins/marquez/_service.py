@@ -92,6 +92,7 @@ class Converter:
         return self._nodes[node]
 
     def _job(self, job: Job, newest_first: list[Run]) -> marquez.JobInfo:
+        """Return what a job and its node in the graph share."""
         latest = newest_first[0] if newest_first else None
         parent = parent_job(self._state, latest) if latest else None
         edges = self._graph.edges_of(job.ref)
@@ -167,6 +168,7 @@ class Converter:
         return self._runs[run.key]
 
     def _run(self, run: Run) -> marquez.Run:
+        """Return a run, not cached; `run` caches it."""
         condition, ended = outcome(self._state, run)
         started = start_of(run) if run.is_running else None
         is_timed = started is not None and ended is not None
@@ -223,6 +225,7 @@ class Converter:
         }
 
     def _dataset(self, name: DatasetName, facets: Facets) -> marquez.DatasetNode:
+        """Return what a dataset and its node in the graph share."""
         first, last = times_of(self._state, name)
         return {
             **self._identified(name),
@@ -252,6 +255,7 @@ class Converter:
         }
 
     def _identified(self, name: DatasetName) -> marquez.DatasetId:
+        """Return the names of a dataset; the physical one is its location, if known."""
         names = self._state.identity.names(name)
         return {
             "id": name_of(names[0]),
@@ -289,6 +293,7 @@ def _tags_by_field(facet: Json) -> defaultdict[str | None, list[str]]:
 
 
 def _described(facets: Facets) -> marquez.DatasetDescription:
+    """Return the schema, tags and description that facets of a dataset state."""
     tags = _tags_by_field(facets.get("tags", {}))
     return {
         "sourceName": str(facets.get("dataSource", {}).get("name") or "default"),
@@ -311,6 +316,7 @@ def _change(facets: Facets) -> str:
 
 
 def _column_lineage(field: str, legacy: Legacy, sources: list[Column]) -> marquez.ColumnLineage:
+    """Return the sources of a column; all have the transformation of the column."""
     transformation: marquez.Transformation = {
         "transformationDescription": legacy.description,
         "transformationType": legacy.type,

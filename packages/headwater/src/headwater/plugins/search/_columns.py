@@ -37,6 +37,7 @@ class NamedColumns:
     """
 
     def __init__(self, state: State) -> None:
+        """Create it without columns; the first `update` must name everything."""
         self._state = state
         self.revision = -1
         """The revision of the last update."""

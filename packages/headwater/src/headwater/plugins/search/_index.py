@@ -48,6 +48,7 @@ class Index:
     """
 
     def __init__(self, state: State) -> None:
+        """Create an empty index; the first update adds all nodes."""
         self._state = state
         self.columns = kept(state, NamedColumns)
         self._revision, self._rebuilds = -1, -1

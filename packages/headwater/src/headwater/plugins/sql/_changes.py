@@ -218,7 +218,11 @@ def without(origins: Origins, table: Table | None) -> Origins:
 
 
 def _select_from(target: exp.Expr, tables: Iterable[exp.Expr]) -> exp.Select:
-    """Return a SELECT from a target and other tables, such as `a, b JOIN c`."""
+    """Return a SELECT from a target and other tables, such as `a, b JOIN c`.
+
+    UPDATE, DELETE and MERGE see the columns of these tables, so the reader of queries resolves them
+    as for this SELECT.
+    """
     first = target.copy()
     own_joins = first.args.pop("joins", None) or []
     select = exp.select().from_(first)

@@ -61,6 +61,7 @@ def _tables_named_in(conflict: exp.Expr, query: exp.Expr) -> Iterator[exp.Table]
 
 
 def _new_rows(query: exp.Expr, names: list[str]) -> exp.Expr:
+    """Return the rows to insert as a table that has the alias of new rows, with named columns."""
     columns = [exp.to_identifier(name) for name in names]
     alias = exp.TableAlias(this=exp.to_identifier(_NEW), columns=columns)
     if isinstance(query, exp.Values):

@@ -59,6 +59,7 @@ class SqlReader(ThreadedWorker):
     """
 
     def __init__(self, live: Live) -> None:
+        """Create the worker of a server; `_READERS` keeps it for the metrics."""
         from headwater.plugins.sql.results import RESULTS, reader_version
 
         super().__init__("headwater-sql")

@@ -116,6 +116,7 @@ def _words(sql: str, dialect: str) -> Iterator[str]:
 
 
 def _edges(statement: Statement) -> Iterator[Edge]:
+    """Yield the edges of a statement between tables, and between columns; none without a target."""
     if not statement.target or statement.temporary:
         return
     target = _name(statement.target)

@@ -81,6 +81,7 @@ class ReaderProcess:
             process.communicate()
 
     def _started(self) -> subprocess.Popen[bytes]:
+        """Return the running process, after starting it if needed. Raises ProcessError."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             try:  # in its own session, the process does not receive Ctrl-C

@@ -320,7 +320,11 @@ def _skipped(sql: str) -> Iterator[str]:
 
 
 def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
-    """Return the columns of the tables that CREATE TABLE defines by a list or by a query."""
+    """Return the columns of the tables that CREATE TABLE defines by a list or by a query.
+
+    `read` are the statements that `sql` was read as; none if it has only a list of columns. Later
+    statements of the script then know the columns.
+    """
     found = {
         statement.target: dict.fromkeys(statement.columns, "")
         for statement in read
@@ -420,6 +424,7 @@ def _has_sources(value: exp.Expr, session: Session) -> bool:
 
 
 def _merged(statements: list[Statement]) -> Written:
+    """Return the writes of several statements to one table as one write."""
     columns: dict[str, Origins] = {}
     for statement in statements:
         for name, origins in statement.columns.items():
@@ -438,6 +443,7 @@ _BYTES = 150
 
 
 def _size_of(script: Script | Unread, others: Arguments) -> int:
+    """Return the estimated bytes of a cached result and of its arguments."""
     known = sum(len(names) for _, names in others.known)
     if isinstance(script, Unread):
         return _BYTES * (10 + known)

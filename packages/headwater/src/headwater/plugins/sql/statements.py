@@ -143,6 +143,10 @@ def read_uses(sql: str, session: Session) -> Statement:
 
 
 def _statement(parsed: exp.Expr, session: Session) -> Statement | None:
+    """Return what a parsed statement does; None if it has no effect on lineage.
+
+    Raises UnreadError if no reader supports it.
+    """
     for class_, read in _READERS.items():
         if isinstance(parsed, class_):
             shape = _shape(parsed, session)
@@ -364,6 +368,7 @@ def _truncate(parsed: exp.TruncateTable, session: Session) -> Statement | None:
 
 
 def _drop(parsed: exp.Drop, session: Session) -> Statement | None:
+    """Return a statement that drops temporary tables; None if it drops only other tables."""
     tables = parsed.args.get("tables") or [parsed.this]
     names = [
         table.name

@@ -105,6 +105,7 @@ def _producer(state: State, run: Run) -> str:
 
 
 def _no_events(state: State) -> Iterator[Finding]:
+    """Yield a warning if nothing was ever reported."""
     if not (state.jobs or state.datasets):
         yield warning(
             "no events",
@@ -253,6 +254,7 @@ def _unused_declarations(state: State) -> Iterator[Finding]:
 
 
 def _stale_runs(state: State) -> Iterator[Finding]:
+    """Yield a finding per job with runs that never ended."""
     for ref, job in sorted(state.jobs.items()):
         open_runs = (state.runs[key] for key in job.runs if state.runs[key].end is None)
         stale = [run for run in open_runs if run.has_events and is_lost(state, run)]
@@ -280,6 +282,7 @@ def _late_jobs(state: State) -> Iterator[Finding]:
 
 
 def _damaged_rows(state: State) -> Iterator[Finding]:
+    """Yield a finding per row of the log that cannot be read."""
     for seq, reason in sorted(state.unreadable.items()):
         yield finding(
             "damaged row",

@@ -33,6 +33,7 @@ def print_report(report: Report) -> None:
 
 
 def _report(report: Report) -> Iterator[str]:
+    """Yield the lines of the comment on a pull request."""
     yield from (_MARKER, "## Lineage of this pull request", "")
     yield f"Compared with {_code(report['base'][:12])}."
     yield from _contract(report)

@@ -200,6 +200,7 @@ class _Measured:
         return failure_text(self._state, run) + (LEFT_OUT if is_omitted else "")
 
     def _error(self) -> list[str]:
+        """The failed checks and the telling lines of the error of a failed run; at most three."""
         run = self._cause.run
         if self._cause.finding["kind"] != "failed" or run is None:
             return []

@@ -20,6 +20,11 @@ class Revision:
     """
 
     def __init__(self, folder: Path, ref: str) -> None:
+        """Find the commit to compare with: the merge base of `ref` and HEAD.
+
+        In a shallow clone, it is `ref` itself. `folder` is in the repository. Raises ConfigError if
+        there is no such revision.
+        """
         self._folder = folder
         self.root = Path(self._git("rev-parse", "--show-toplevel").strip())
         try:
@@ -48,6 +53,7 @@ class Revision:
         return sorted(set(filter(None, names.split("\0"))))
 
     def _git(self, *arguments: str) -> str:
+        """Return the output of a git command in the folder. Raises ConfigError if it fails."""
         try:
             result = subprocess.run(
                 ["git", "-C", str(self._folder), *arguments],

@@ -285,6 +285,7 @@ def _of_server(settings: Settings) -> DoctorAnswer:
 
 
 def _of_log(settings: Settings) -> DoctorAnswer:
+    """Return the findings about the log and the spool folder of this machine."""
     from contextlib import closing
 
     from headwater.collect.spool import SpoolTail, stuck_files

@@ -168,6 +168,7 @@ def _place(state: State, sort: Sort, item: _Candidate) -> Place:
 
 
 def _answer(state: State, item: _Candidate) -> UnusedDataset:
+    """Return a dataset as part of the answer."""
     node = item.node
     refs = generations_of(state).writers(node.dataset_name)
     return {
@@ -184,6 +185,7 @@ def _answer(state: State, item: _Candidate) -> UnusedDataset:
 
 
 def _last_read(state: State, name: DatasetName) -> LastRead | None:
+    """Return the last read of a dataset; None if none was reported."""
     uses = uses_of(state).by_dataset.get(name)
     if not uses:
         return None
