@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from headwater.sql.text import local_names
 
 _MAY_BE_LOCAL = re.compile(r"\bwith\b|\btemp(?:orary)?\b", re.IGNORECASE)
+_CALL = re.compile(r"(\w+)\s*\(")
 _EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
 
 
@@ -57,14 +58,25 @@ def not_tables(
     `inputs` are names that the run lists, and `unlisted` names in its column lineage that it does
     not list. `dialect` is the reader's name of the dialect of the text.
     """
-    is_called = (re.search(rf"\b{re.escape(last(name))}\s*\(", text, re.I) for name in inputs)
-    if not (unlisted or _MAY_BE_LOCAL.search(text) or any(is_called)):
+    if not (unlisted or _MAY_BE_LOCAL.search(text) or _are_called(inputs, text)):
         return NotTables()
     local = local_names(text, dialect)
     names = {name for name in (*inputs, *unlisted) if local.has(name)}
     names |= {name for name in unlisted if last(name) in local.aliases}
     has_ephemeral = any(name.startswith(_EPHEMERAL) for name in local.names)
     return NotTables(frozenset(names), local.temporary, has_ephemeral)
+
+
+def _are_called(names: Collection[str], text: str) -> bool:
+    """Return True if the last part of a name may be called like a function."""
+    called = {word.lower() for word in _CALL.findall(text)}
+    # Compiling an expression for each name takes longer than the rest of reading an event.
+    return any(
+        name in called
+        if name.isidentifier()
+        else re.search(rf"\b{re.escape(name)}\s*\(", text, re.I) is not None
+        for name in map(last, names)
+    )
 
 
 def renamed_sources(
