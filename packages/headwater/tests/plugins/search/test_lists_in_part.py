@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -13,9 +14,14 @@ from fastapi.testclient import TestClient
 from headwater import deadline
 from headwater.console.source import every, open_source
 from headwater.nodes import listed
-from headwater.plugins.search.queries import datasets_answer, jobs_answer
+from headwater.plugins.agents._reply import Context
+from headwater.plugins.agents.tools import call
+from headwater.plugins.search import _freshness
+from headwater.plugins.search._freshness import datasets_freshness_answer
+from headwater.plugins.search.queries import datasets_answer, groups_answer, jobs_answer
 from headwater.projection import State
 from headwater.projection.live import Batch, Live
+from headwater.query.registry import ask, find_query
 from headwater.server.app import make_app
 from headwater.settings import Settings
 
@@ -24,8 +30,9 @@ _COUNT, _LEAST = 20, 6
 
 @pytest.fixture(autouse=True)
 def _little_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed, "_LEAST", _LEAST)
-    monkeypatch.setattr(listed, "_SECONDS", -1.0)
+    for module in (listed, _freshness):
+        monkeypatch.setattr(module, "_LEAST", _LEAST)
+        monkeypatch.setattr(module, "_SECONDS", -1.0)
     monkeypatch.setattr(deadline, "_END", ContextVar("_END", default=None))
 
 
@@ -95,6 +102,35 @@ def test_repeated_lists_continue_until_they_are_complete(
     assert lists[-1] == datasets_answer(other, text=text, **values)
 
 
+def test_first_groups_state_how_many_nodes_are_uncounted(state: State) -> None:
+    (group,) = groups_answer(state)["items"]
+    assert (group["datasets"], group["jobs"]) == (_LEAST, _LEAST)
+    assert groups_answer(state)["uncounted"] == 2 * _COUNT - 1 - 4 * _LEAST
+    while groups_answer(state)["uncounted"]:
+        pass
+    (group,) = groups_answer(state)["items"]
+    assert (group["datasets"], group["jobs"]) == (_COUNT, _COUNT - 1)
+
+
+@pytest.mark.parametrize("due", ["sources", "unscheduled"])
+def test_repeated_freshness_continues_until_it_is_complete(
+    state: State, build: Any, due: Any
+) -> None:
+    answers: list[Any] = []
+    while not answers or answers[-1]["uncounted"]:
+        answers.append(datasets_freshness_answer(state, due=due))
+        assert len(answers) <= _COUNT
+    uncounted = [answer["uncounted"] for answer in answers]
+    assert uncounted[0] == _COUNT - _LEAST
+    assert uncounted == sorted(set(uncounted), reverse=True)
+    deadline.start(600)
+    other: State = build.state(*_runs(build))
+    while (whole := datasets_freshness_answer(other, due=due))["uncounted"]:
+        pass
+    assert answers[-1] == whole
+    assert sum(answers[-1]["counts"][part] for part in ("unscheduled", "sources")) == _COUNT
+
+
 def test_list_without_a_deadline_is_complete(build: Any) -> None:
     def query() -> Any:
         return datasets_answer(build.state(*_runs(build)))
@@ -123,3 +159,12 @@ def test_partial_list_is_not_cached(live: Live, build: Any) -> None:
         whole = client.get("/api/v2/datasets")
         tag = {"If-None-Match": whole.headers["etag"]}
         assert client.get("/api/v2/datasets", headers=tag).status_code == 304
+
+
+def test_agent_learns_that_tags_are_unknown(live: Live, build: Any) -> None:
+    live.ingest(Batch([build.entry(event) for event in _runs(build)]))
+    deadline.start(600)
+    context = Context(lambda name, params: ask(live, find_query(name), params))
+    answer = json.loads(call("tags", {}, context))
+    assert answer["status"] == "unknown"
+    assert "not known yet" in answer["note"]

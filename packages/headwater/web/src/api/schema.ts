@@ -526,7 +526,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Page_NodeGroup_"];
+                        "application/json": components["schemas"]["PartialPage_NodeGroup_"];
                     };
                 };
             };
@@ -1767,6 +1767,7 @@ export interface components {
             items: components["schemas"]["DatasetFreshness"][];
             next: string | null;
             total: number;
+            uncounted: number;
         };
         FreshnessCounts: {
             day: number;
@@ -2155,10 +2156,6 @@ export interface components {
             items: components["schemas"]["HealthFinding"][];
             next: string | null;
         };
-        Page_NodeGroup_: {
-            items: components["schemas"]["NodeGroup"][];
-            next: string | null;
-        };
         Page_SchemaChange_: {
             items: components["schemas"]["SchemaChange"][];
             next: string | null;
@@ -2166,6 +2163,11 @@ export interface components {
         Page_SuggestedAlias_: {
             items: components["schemas"]["SuggestedAlias"][];
             next: string | null;
+        };
+        PartialPage_NodeGroup_: {
+            items: components["schemas"]["NodeGroup"][];
+            next: string | null;
+            uncounted: number;
         };
         PartialPage_PipelineCompleteness_: {
             items: components["schemas"]["PipelineCompleteness"][];

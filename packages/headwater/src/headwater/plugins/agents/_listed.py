@@ -10,6 +10,8 @@ from headwater.errors import ConfigError
 from headwater.plugins.agents._reply import Context, Status, reply, shortened
 from headwater.plugins.agents._tool import FromAnswer, Node, Text, Time, Tool
 from headwater.query.models import Json
+from headwater.text import counted
+from headwater.wire import UNCOUNTED
 
 _MOST = 50
 
@@ -165,12 +167,17 @@ def _all_tags(context: Context) -> Json:
         raise ConfigError("as_of: received neither a tag nor a node, expected one of them")
     found = context.query("groups", {"by": "tag", "sort": "datasets", "limit": 1_000})
     tags = [item for item in found["items"] if item["value"]]
+    status: Status = "found" if tags else "not_reported"
+    note = None if tags else _NO_COLUMN["not_reported"]
+    if uncounted := found[UNCOUNTED]:
+        status = "found" if tags else "unknown"
+        note = f"The tags of {counted(uncounted, 'node')} are not known yet: repeat the request."
     return reply(
-        "found" if tags else "not_reported",
+        status,
         context.health(),
         total=f"more than {len(tags):,}" if found["next"] else len(tags),
         tags=tags,
-        note=None if tags else _NO_COLUMN["not_reported"],
+        note=note,
         page=context.page("tags"),
     )
 

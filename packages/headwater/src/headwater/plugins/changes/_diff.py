@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from headwater import deadline
 from headwater.errors import DeadlineError
@@ -15,7 +16,7 @@ from headwater.node_facets import kind_of
 from headwater.plugins.changes.models import CodeDifference, DiffAnswer, SchemaDifference
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import ancestry_of, records_of
-from headwater.projection.facet_books import Stamp, parsed
+from headwater.projection.facet_books import Stamp, pack, parsed
 from headwater.query.parameters import LevelName
 from headwater.query.registry import Times, query
 from headwater.runs.models import RunInfo
@@ -25,14 +26,39 @@ _ADVICE = (
     "repeat the query to continue from the lineage computed so far. If it still does not finish,"
     " request the history of one node instead, or raise HEADWATER_LONGEST_QUERY"
 )
+_LEAST = 500
+"""Nodes that each query compares, even if its time is over, so that repeated queries end."""
 Change = TypeVar("Change", SchemaDifference, CodeDifference)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What queries found about two states so far."""
+
+    after: object
+    """The token of the later state."""
+    changes: dict[Node, SchemaDifference | CodeDifference | None] = field(default_factory=dict)
+    answers: dict[LevelName, DiffAnswer] = field(default_factory=dict)
+
+
+def _progress(before: State, after: State) -> _Progress:
+    """Return what queries found about two states; nothing after an event of either."""
+    token = after.derived.setdefault(_progress, object())
+    found: _Progress | None = before.derived.get(_Progress)
+    if found is None or found.after is not token:
+        found = before.derived[_Progress] = _Progress(token)
+    return found
 
 
 @query("diff", Times.BETWEEN)
 def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
     """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
+    progress = _progress(before, after)
     try:
-        return _difference(before, after, level)
+        if level not in progress.answers:
+            progress.answers[level] = _difference(before, after, level)
+            progress.changes.clear()
+        return progress.answers[level]
     except DeadlineError:
         raise deadline.exceeded(_ADVICE) from None
 
@@ -43,8 +69,9 @@ def _difference(before: State, after: State, level: LevelName) -> DiffAnswer:
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
     edges = old_edges ^ new_edges
-    schemas = _changes(both, "dataset", lambda node: _schema(before, after, node))
-    code = _changes(both, "job", lambda node: _code(before, after, node))
+    found = _progress(before, after).changes
+    schemas = _changes(found, both, "dataset", lambda node: _schema(before, after, node))
+    code = _changes(found, both, "job", lambda node: _code(before, after, node))
     other = {item["node"] for item in schemas} | {item["node"] for item in code}
     named = (old_nodes ^ new_nodes) | _nodes(edges) | {n for n in both if node_id(n) in other}
     return {
@@ -89,7 +116,7 @@ def _failed(before: State, after: State) -> list[RunInfo]:
     """
     failed = {
         run.key: run
-        for run in deadline.watched(after.runs.values())
+        for run in after.runs.values()
         if run.has_events and _has_failed(after, run) and not _has_failed(before, run)
     }
     above = {up.key for run in failed.values() for up in list(ancestry_of(after, run))[1:]}
@@ -115,11 +142,18 @@ def _shown(edge: tuple[Node, Node]) -> list[str]:
 
 
 def _changes(
-    nodes: list[Node], type_: str, changed: Callable[[Node], Change | None]
+    found: dict[Node, Any], nodes: list[Node], type_: str, changed: Callable[[Node], Change | None]
 ) -> list[Change]:
-    """Return the changes of the nodes of a type; `changed` returns None for an equal node."""
-    found = (changed(node) for node in deadline.watched(nodes) if node.type == type_)
-    return [change for change in found if change]
+    """Return the changes of the nodes of a type; add them to `found`, which has earlier ones.
+
+    `changed` returns None for an equal node.
+    """
+    nodes = [node for node in nodes if node.type == type_]
+    for number, node in enumerate(node for node in nodes if node not in found):
+        if number >= _LEAST:
+            deadline.check()
+        found[node] = changed(node)
+    return [change for node in nodes if (change := found[node])]
 
 
 def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
@@ -127,7 +161,10 @@ def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
 
     Producers name types differently: types are compared only if both schemas have one producer.
     """
-    schemas = _newest_schema(before, node), _newest_schema(after, node)
+    packed = _newest_schema(before, node), _newest_schema(after, node)
+    if packed[0] == packed[1]:
+        return None
+    schemas = parsed(packed[0], Schema.parse), parsed(packed[1], Schema.parse)
     is_same = schemas[0].producer == schemas[1].producer  # else compare names only
     old, new = (
         {
@@ -142,20 +179,22 @@ def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
     return {"node": node_id(node), "added": sorted(new - old), "removed": sorted(old - new)}
 
 
-def _newest_schema(state: State, node: Node) -> Schema:
-    """Return the newest schema of a dataset, under any alias."""
+def _newest_schema(state: State, node: Node) -> bytes:
+    """Return the newest schema of a dataset, under any alias, as a packed facet."""
     found: tuple[Stamp, bytes] | None = None
     for record in records_of(state, node.dataset_name):
         schema = record.facets.stamped().get(Schema.KEY)
         if schema and (found is None or schema[0] > found[0]):
             found = schema
-    return parsed(found[1], Schema.parse) if found else Schema.parse({})
+    return found[1] if found else pack({})
 
 
 def _code(before: State, after: State, node: Node) -> CodeDifference | None:
     """Return the change of a job's commit or source code; None if neither changed."""
     ref = node.job_ref
     old, new = before.jobs[ref].facets, after.jobs[ref].facets
+    if all(old.packed(key) == new.packed(key) for key in (SourceCodeLocation.KEY, SourceCode.KEY)):
+        return None
     versions = [book.parsed(SourceCodeLocation).version for book in (old, new)]
     is_other = old.parsed(SourceCode).sourceCode != new.parsed(SourceCode).sourceCode
     if versions[0] == versions[1] and not is_other:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from itertools import repeat
 from typing import Annotated, Literal, NamedTuple, Unpack
 
 from headwater import deadline
@@ -13,19 +15,23 @@ from headwater.health.blocked import risks_of
 from headwater.health.freshness import Rhythm
 from headwater.health.rules import lateness_of
 from headwater.health.states import state_of
-from headwater.nodes.listed import values_with_state
+from headwater.nodes.listed import rows_of, values_with_state
 from headwater.nodes.rows import place_by_activity, place_by_name
+from headwater.plugins.search._index import unindexed
 from headwater.plugins.search.listing import (
     InState,
     datasets_named,
     listed_dataset,
 )
 from headwater.plugins.search.models import DatasetFreshness, FreshnessAnswer, FreshnessCounts
+from headwater.plugins.search.selection import names_columns
 from headwater.projection import State
 from headwater.query.filters import choose, wanted_values
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Filters, Limit
 
+_SECONDS, _LEAST = 0.7, 500
+"""Seconds after which a partial list is returned, and the rows that are determined in any case."""
 _DAY = 86_400_000_000  # microseconds
 Part = Literal["scheduled", "unscheduled", "sources", "late", "day", "risk"]
 Sort = Literal["due", "name", "written"]
@@ -72,8 +78,8 @@ def datasets_freshness_answer(
     **filters: Unpack[Filters],
 ) -> FreshnessAnswer:
     """Return the last write, the usual interval and the next due time of datasets."""
-    named = datasets_named(state, text)
-    parts = _parts(state, [_timed(state, node) for node in deadline.watched(named)])
+    timed, uncounted = _all_timed(state, datasets_named(state, text))
+    parts = _parts(state, timed)
     wanted = wanted_values(filters, state_)
     chosen, facets = choose(parts[due], lambda item: values_with_state(state, item.node), wanted)
     about = ("freshness/datasets", text, due, sort, *wanted.items(), reverse)
@@ -86,7 +92,22 @@ def datasets_freshness_answer(
         "total": len(chosen),
         "facets": facets,
         "counts": _counts(parts),
+        "uncounted": max(uncounted, unindexed(state) if names_columns(text) else 0),
     }
+
+
+def _all_timed(state: State, nodes: Iterable[Node]) -> tuple[list[_Timed], int]:
+    """Return the datasets whose rows are known or can be determined in time; count the others."""
+    rows, found, uncounted = rows_of(state), list[_Timed](), 0
+    time = deadline.within(_SECONDS, repeat(True), least=_LEAST)
+    for node in deadline.watched(nodes):
+        if not rows.has(node):
+            if not next(time, False):
+                uncounted += 1
+                continue
+            rows.of(node)
+        found.append(_timed(state, node))
+    return found, uncounted
 
 
 def _timed(state: State, node: Node) -> _Timed:

@@ -75,17 +75,18 @@ def listed_job(state: State, node: Node) -> ListedJob:
     return {**node_row(state, node), "run": run_line(state, run) if run else None}
 
 
-def groups_of(state: State, by: Grouping, text: str | None) -> Iterable[NodeGroup]:
-    """Return the owners or tags of nodes with a text in their name, with the number of nodes.
+def groups_of(state: State, by: Grouping, text: str | None) -> tuple[list[NodeGroup], int]:
+    """Return the owners or tags with a text in their name, and how many nodes are not counted.
 
     Without `text`, all are returned. A node without an owner or tag is counted under "".
     """
     found: dict[str, NodeGroup] = {}
-    rows, wanted = rows_of(state), (text or "").strip().casefold()
+    rows, wanted, uncounted = rows_of(state), (text or "").strip().casefold(), 0
     for type_ in ("dataset", "job"):
-        for row in rows.groups(type_):
+        for row in rows.groups(type_, in_part=True):
             for value in row.values[by]:
                 new: NodeGroup = {"value": value, "datasets": 0, "jobs": 0}
                 group = found.setdefault(value, new)
                 group["datasets" if type_ == "dataset" else "jobs"] += len(row.nodes)
-    return [group for group in found.values() if wanted in group["value"].casefold()]
+        uncounted += len(rows.uncounted(type_))
+    return [group for group in found.values() if wanted in group["value"].casefold()], uncounted

@@ -145,3 +145,6 @@ class FreshnessAnswer(Answer):
     total: int
     facets: Facets
     counts: FreshnessCounts
+    uncounted: int
+    """Number of datasets that are missing in this answer, because the server with a large store
+    started a short time ago. Each query determines more of them."""

@@ -38,8 +38,8 @@ from headwater.plugins.search.listing import (
 from headwater.plugins.search.selection import names_columns
 from headwater.projection import State
 from headwater.query.filters import choose, wanted_values
-from headwater.query.models import Facets, Item, Page
-from headwater.query.pages import Place, cut, paged
+from headwater.query.models import Facets, Item, PartialPage
+from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Filters, Limit, WithFacets
 from headwater.query.registry import Times, query
 from headwater.runs.summary import place_of_run, run_line
@@ -154,7 +154,7 @@ def groups_answer(
     cursor: Cursor = None,
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
-) -> Page[models.NodeGroup]:
+) -> PartialPage[models.NodeGroup]:
     """Return all owners or all reported tags, with the number of datasets and jobs of each.
 
     A dataset without owners has the owners of the jobs that write it.
@@ -164,10 +164,11 @@ def groups_answer(
         count = {"name": 0, "datasets": group["datasets"], "jobs": group["jobs"]}[sort]
         return count, group["value"].casefold(), group["value"]
 
-    groups = groups_of(state, by, text)
+    groups, uncounted = groups_of(state, by, text)
     newest_first = (sort != "name") is not reverse
     about = ("groups", by, text, sort, reverse)
-    return paged(*cut(about, groups, place, limit, cursor, newest_first=newest_first))
+    items, more = cut(about, groups, place, limit, cursor, newest_first=newest_first)
+    return {"items": items, "next": more, "uncounted": uncounted}
 
 
 def _listed_rows(

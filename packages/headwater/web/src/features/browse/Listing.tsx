@@ -48,6 +48,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
   const list = title.toLowerCase();
+  const uncounted = data && data.total === undefined ? BROWSE.uncountedNodes : BROWSE.uncounted;
   const isFiltered = Object.keys(selectedIn(params)).length > 0 || params.has("name");
   return (
     <Sheet icon={icon} kind={BROWSE.kind} name={title} title={<>{title} {data?.total != null && <span className={clsx("muted", styles.total)}>{data.total.toLocaleString("en")}</span>}</>} isBusy={isPlaceholderData}>
@@ -58,7 +59,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
       </Filters>
       {data && !trouble && (
         <>
-          {(data.uncounted ?? 0) > 0 && <p className={sheets.line} role="status">{BROWSE.uncounted(data.uncounted ?? 0, list)}</p>}
+          {(data.uncounted ?? 0) > 0 && <p className={sheets.line} role="status">{uncounted(data.uncounted ?? 0, list)}</p>}
           {data.items.length > 0 ? (
             <ul className={clsx(cards.card, styles.list, layout && styles[layout])} aria-label={title}>
               {rows(data.items)}

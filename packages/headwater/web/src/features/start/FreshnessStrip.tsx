@@ -27,6 +27,7 @@ export function FreshnessStrip(): ReactNode {
           ))}
         </div>
       )}
+      {data.uncounted > 0 && <p className={clsx("muted", styles.first)}>{START.uncounted(data.uncounted)}</p>}
       {data.next && <p className={clsx("muted", styles.first)}>{START.firstDue(data.items.length)}</p>}
       <p className={styles.parts}>
         {PARTS.filter((part) => part === "scheduled" || data.counts[part] > 0).map((part) => {
