@@ -121,6 +121,44 @@ def test_later_test_of_the_same_pipeline_run_does_not_hide_a_failure(build: Any)
     assert _failed(bad, good, build=build) == [("dataset:db:t", "failed its checks: x")]
 
 
+@pytest.mark.parametrize("kind", ["SQLCheckOperator", "SQLColumnCheckOperator", "foreach"])
+def test_passing_element_of_a_mapped_task_does_not_hide_a_failure(kind: str, build: Any) -> None:
+    def element(run: str, minute: int, index: int, *, is_good: bool) -> dict[str, Any]:
+        facets: dict[str, Any] = {
+            "airflow": {"task": {"operator_class": kind}, "taskInstance": {"map_index": index}}
+        }
+        if kind == "foreach":
+            facets = {"metaflow_task": {"pathspec": f"Flow/1/check/{index}", "attempt": 0}}
+        event: dict[str, Any] = build.run(
+            "COMPLETE" if is_good else "FAIL", run, "dag.check", f"08:0{minute}:00",
+            parent=("d", "dag"), reads=("db|t",), facets=facets,
+        )  # fmt: skip
+        if kind != "SQLCheckOperator":
+            assertions = [{"assertion": "x", "success": is_good}]
+            event["inputs"][0]["inputFacets"] = {
+                "dataQualityAssertions": {"assertions": assertions}
+            }
+        return event
+
+    bad, good = element("a", 1, 0, is_good=False), element("b", 2, 1, is_good=True)
+    name = "dag.check" if kind == "SQLCheckOperator" else "x"
+    assert _failed(bad, good, build=build) == [("dataset:db:t", f"failed its checks: {name}")]
+    retried = element("c", 3, 0, is_good=True)
+    assert _failed(bad, good, retried, _dag(build, "COMPLETE", "d", "09"), build=build) == []
+
+
+def test_passing_suite_of_the_same_job_does_not_hide_a_failure(build: Any) -> None:
+    def suite(hour: str, name: str, *, success: bool) -> dict[str, Any]:
+        event = _check(build, hour, "gx", _GREAT, [{"expectationType": name, "success": success}])
+        meta = {"great_expectations_meta": {"expectation_suite_name": f"{name}_suite"}}
+        event["run"]["facets"] = meta
+        return event
+
+    events = [suite("08", "a", success=False), suite("09", "b", success=True)]
+    assert _failed(*events, build=build) == [("dataset:db:t", "failed its checks: a")]
+    assert _failed(*events, suite("10", "a", success=True), build=build) == []
+
+
 @pytest.mark.parametrize("kind", ["DBT/TEST", "AIRFLOW/TASK"])
 def test_outcome_of_a_checking_job_is_a_check(kind: str, build: Any) -> None:
     operator = {"airflow": {"task": {"operator_class": "SQLCheckOperator"}}}

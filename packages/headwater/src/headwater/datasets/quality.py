@@ -22,6 +22,7 @@ from headwater.datasets.assertions import (
     dataset_assertions,
     tests_of_run,
 )
+from headwater.datasets.elements import element_of
 from headwater.datasets.not_run import (
     completed_tests,
     has_result,
@@ -47,6 +48,9 @@ _TEST_FACETS = frozenset(("test", "testRun"))
 """Facets of a run with results of tests: of the specification, and of some producers."""
 _CHECK_OPERATOR = re.compile(r"Check(Operator|OperatorAsync)?$")
 _RESULTS = {EventType.COMPLETE: True, EventType.FAIL: False}
+
+
+_Checker = tuple[JobRef | None, str | None]
 
 
 class Check(NamedTuple):
@@ -115,29 +119,31 @@ def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
     """Return the failures among the newest results of each assertion, newest first.
 
     Of each job, only the assertions in its newest pipeline run count: others were removed, as were
-    tests that the dbt project no longer has. A failed dbt test counts until it runs again, because
-    `dbt test --select` may leave it out, unless all tests that passed with it ran without it.
+    tests that the dbt project no longer has. Elements of a mapped task check different data. A
+    failed dbt test counts until it runs again, because `dbt test --select` may leave it out, unless
+    all tests that passed with it ran without it.
 
     `checks` are those of one dataset or of the tests of one job. An assertion that passed or was
     not run later is no failure; one without a result does not replace an earlier result.
     """
     decided = (check for check in checks if any(a.passed is not None for a in check.assertions))
     asserted = sorted(decided, key=_place)
-    newest = {_job(check): _pipeline_run(state, check) for check in asserted}
-    results: dict[tuple[JobRef | None, str], Failure] = {}
+    newest = {_checker(check): _pipeline_run(state, check) for check in asserted}
+    results: dict[tuple[_Checker, str | None, str], Failure] = {}
     for check in asserted:
         is_selected = check.run is not None and is_dbt_test(state, check.run.key.job)
+        element = element_of(check.run) if check.run else None
         for assertion in sorted(check.assertions, key=lambda item: item.failed):
             if assertion.passed is not None:
                 key = assertion.title if is_selected else assertion.key
-                results[_job(check), key] = Failure(check, assertion)
+                results[_checker(check), element, key] = Failure(check, assertion)
     failed = [
         result
         for result in results.values()
         if result.assertion.failed
         and not _is_removed(state, result.check, result.assertion)
         and (
-            _pipeline_run(state, result.check) == newest[_job(result.check)]
+            _pipeline_run(state, result.check) == newest[_checker(result.check)]
             or _was_left_out(state, result.check, asserted)
         )
     ]
@@ -156,7 +162,7 @@ def _was_left_out(state: State, failed: Check, asserted: Iterable[Check]) -> boo
     reported: dict[RunKey, set[str]] = defaultdict(set)
     own = root_of(state, failed.run)
     for check in asserted:
-        if check.run is not None and _job(check) == _job(failed):
+        if check.run is not None and _checker(check) == _checker(failed):
             root = root_of(state, check.run).key
             if root == own.key or _place(check) > _place(failed):
                 results = [item for item in check.assertions if item.passed is not None]
@@ -255,8 +261,12 @@ def _place(check: Check) -> tuple[int, str]:
     return check.time, check.run.key.run_id if check.run else ""
 
 
-def _job(check: Check) -> JobRef | None:
-    return check.run.key.job if check.run else None
+def _checker(check: Check) -> _Checker:
+    """Return the job of a check; with its suite, as one job may run several suites one by one."""
+    if check.run is None:
+        return None, None
+    suite = check.run.facets.get("great_expectations_meta").get("expectation_suite_name")
+    return check.run.key.job, str(suite) if suite else None
 
 
 def _pipeline_run(state: State, check: Check) -> RunKey | int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from headwater.datasets.elements import element_of
 from headwater.datasets.not_run import is_test, only_warns, was_not_run
 from headwater.events import EventType
 from headwater.events.facets import Airflow, MetaflowTask
@@ -82,11 +83,11 @@ def is_retried(state: State, run: Run) -> bool:
     if parent is None:
         return False
     began, ended = began_at(state, run) or 0, outcome(state, run).ended or 0
-    element = _element_of(run)
+    element = element_of(run)
     others = [other for other in children_of(state, parent) if other.key.job == run.key.job]
     if run.facets.parsed(MetaflowTask).pathspec:
         others = [state.runs[key] for key in state.jobs[run.key.job].runs]
-    same = [o for o in others if None in (element, _element_of(o)) or element == _element_of(o)]
+    same = [o for o in others if None in (element, element_of(o)) or element == element_of(o)]
     later = (o for o in same if o is not run and (began_at(state, o) or 0) >= ended)
     if not any(outcome(state, o).ended is not None or is_streaming(state, o) for o in later):
         return False
@@ -101,15 +102,6 @@ def map_index_of(run: Run) -> str | None:
     """Return the map index of an element of a mapped Airflow task; None for other runs."""
     index = run.facets.parsed(Airflow).map_index
     return None if index == "-1" else index
-
-
-def _element_of(run: Run) -> str | None:
-    """Return what identifies the element of a mapped task or of a foreach; None if unknown."""
-    index = run.facets.parsed(Airflow).map_index
-    if index is not None:
-        return index
-    path = run.facets.parsed(MetaflowTask).pathspec
-    return path and "/".join(path.split("/")[-2:])  # resumed runs of a flow keep the ids of tasks
 
 
 def _overlaps(state: State, run: Run, began: int, ended: int) -> bool:
