@@ -314,6 +314,7 @@ def test_unwritable_spool_causes_one_warning(tmp_path: Path) -> None:
         ("job: {name: a}\ninputs: {name: b}", "inputs: received {'name': 'b'}, expected a list"),
         ("job: {name: a}\noutputs: [b]", "outputs[0]: received 'b', expected an object with"),
         ("job: {name: a}\ninputs: [{name: b}]", "inputs[0].namespace: received nothing"),
+        ("job: {name: a, type: test}", "job.type: received 'test', expected 'check', or no type"),
         ("job: {name: a, owner: [[x]]}", "job.owner[0]: received ['x'], expected a non-empty"),
         ("job: [", "line 1, column 7: invalid YAML"),
     ],
@@ -345,6 +346,14 @@ def test_values_of_the_file_are_strings(tmp_path: Path) -> None:
     assert (declared.inputs[0].namespace, declared.inputs[0].name) == ("no", "2025-11-21")
     assert declared.outputs == ()
     assert read_declared(file, {}).job.namespace == "default"
+
+
+def test_type_check_is_the_type_of_the_job(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.yaml"
+    for declaration, expected in (("", None), (", type: check", "CHECK")):
+        file.write_text(f"job: {{name: scan{declaration}}}\ninputs: [{{namespace: d, name: t}}]")
+        job = _start(read_declared(file, {}))["job"]
+        assert job["facets"]["jobType"].get("jobType") == expected
 
 
 def test_readme_file_has_owners_descriptions_and_tags(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from headwater_client.errors import ConfigError
 from headwater_client.yaml_file import read_yaml
 
 _ABOUT = ("namespace", "name", "description", "owner", "classification")
+_CHECK = "check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Declared:
     job: Declaration
     inputs: tuple[Declaration, ...]
     outputs: tuple[Declaration, ...]
+    is_check: bool = False
+    """True if the job checks its inputs: the failure of a run is a failed check of them."""
 
 
 def read_declared(path: Path, environment: Mapping[str, str]) -> Declared:
@@ -43,13 +46,17 @@ def read_declared(path: Path, environment: Mapping[str, str]) -> Declared:
     body = read_yaml(path, as_texts=True)  # 007, no, 2025-11
     try:
         whole = _object(body, "the file", ("job", "inputs", "outputs"))
-        job = _about(whole.get("job"), "job", environment.get("OPENLINEAGE_NAMESPACE") or "default")
+        own = _object(whole.get("job"), "job", (*_ABOUT, "type"))
+        if (type_ := own.get("type")) not in (None, _CHECK):
+            raise _wrong("job.type", type_, f"{_CHECK!r}, or no type")
+        about = {key: value for key, value in own.items() if key != "type"}
+        job = _about(about, "job", environment.get("OPENLINEAGE_NAMESPACE") or "default")
         if "/" in job.name:  # children name their parent as namespace/job/runId
             raise _wrong("job.name", job.name, "a name without a slash")
         datasets = [_datasets(whole.get(key), key) for key in ("inputs", "outputs")]
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    return Declared(path, job, *datasets)
+    return Declared(path, job, *datasets, is_check=type_ == _CHECK)
 
 
 def _datasets(value: Any, path: str) -> tuple[Declaration, ...]:

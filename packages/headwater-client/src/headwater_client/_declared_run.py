@@ -44,6 +44,7 @@ def declared_run(
     return ReportedRun(
         ref=ref,
         integration="HEADWATER",
+        job_type="CHECK" if declared.is_check else None,
         parents=parents,
         language=language,
         inputs=[InputDataset(**_dataset(item)) for item in declared.inputs],

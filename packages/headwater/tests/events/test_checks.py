@@ -159,7 +159,7 @@ def test_passing_suite_of_the_same_job_does_not_hide_a_failure(build: Any) -> No
     assert _failed(*events, suite("10", "a", success=True), build=build) == []
 
 
-@pytest.mark.parametrize("kind", ["DBT/TEST", "AIRFLOW/TASK"])
+@pytest.mark.parametrize("kind", ["DBT/TEST", "AIRFLOW/TASK", "HEADWATER/CHECK"])
 def test_outcome_of_a_checking_job_is_a_check(kind: str, build: Any) -> None:
     operator = {"airflow": {"task": {"operator_class": "SQLCheckOperator"}}}
     for type_, fails in (("FAIL", True), ("COMPLETE", False)):
