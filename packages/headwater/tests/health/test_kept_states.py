@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headwater import deadline
@@ -161,7 +161,19 @@ def _extra(build: Any, day: int, kind: str) -> dict[str, Any]:
     return body
 
 
+_QUIET: dict[str, Any] = {
+    "failed": None, "skipped": set(), "check": None, "owner": None, "adhoc": False, "extra": None,
+    "is_ended": True, "later": 0,
+}  # fmt: skip
+_REPLACED_AD_HOC = [
+    _QUIET,
+    _QUIET | {"adhoc": True},
+    _QUIET | {"skipped": {"orders", "report"}, "extra": "writer", "later": 50},
+]
+
+
 @settings(max_examples=100)
+@example(days=_REPLACED_AD_HOC, every=1)
 @given(days=st.lists(_DAY_OF, min_size=3, max_size=8), every=st.integers(1, 4))
 def test_states_and_rows_follow_a_schedule_with_failures_and_lateness(
     days: list[dict[str, Any]], every: int, build: Any

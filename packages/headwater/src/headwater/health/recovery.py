@@ -12,14 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 
+from headwater.datasets.writes import failed_writes_of, newest_write
 from headwater.events import JobRef
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.health.failing import running_stream
 from headwater.identity import DatasetName
-from headwater.projection import Run, State, outcome
+from headwater.projection import Run, RunKey, State, outcome
 from headwater.projection.derived import began_at, ended_at
+from headwater.runs.failures import is_failed
 from headwater.runs.summary import newest_run
 
 
@@ -35,6 +37,31 @@ def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) 
     if running_stream(state, failed, outcome(state, run).ended, until):
         return True
     return bool(successors(state, name, [failed], failed_since(state, run), until))
+
+
+def unrepeated_write(state: State, name: DatasetName) -> Run | None:
+    """Return the newest run that wrote a dataset, or should have, if it failed; otherwise None.
+
+    A retry that completed without writing the dataset does not change what the failed run left.
+    """
+    known = generations_of(state)
+    newest = newest_write(known, name)
+
+    def defining(writing: list[Generation]) -> set[RunKey]:
+        return {run.key for g in writing if name in g.only_created for run in g.runs}
+
+    definitions = {
+        key
+        for ref in known.writers(name)
+        for key in known.derived_of_writes(ref, name, "definitions", defining)
+    }
+    failed = failed_writes_of(known, name)
+    attempts = [(item.at, item.run) for item in failed if item.run.key not in definitions]
+    runs = [*attempts, *([(newest[0].at, newest[0].run)] if newest else [])]
+    _, run = max(runs, key=lambda item: (item[0], item[1].key), default=(0, None))
+    if run is None or not is_failed(state, run) or is_recovered(state, run, name):
+        return None
+    return run
 
 
 def failed_since(state: State, run: Run) -> int:

@@ -37,7 +37,7 @@ from headwater.health.freshness import (
 )
 from headwater.health.models import HealthState
 from headwater.health.project import removed_model
-from headwater.health.recovery import is_recovered
+from headwater.health.recovery import is_recovered, unrepeated_write
 from headwater.identity import DatasetName
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import (
@@ -175,7 +175,8 @@ def _late(state: State, node: Node) -> Found | None:
     """Return the state of a late job or dataset; "unknown" if it has stopped or was replaced."""
     rhythm = lateness_of(state, node)
     if rhythm is None:
-        run = newest_run(state, node.job_ref) if node.type == "job" else None
+        is_due = node.type == "job" and not is_ad_hoc(state, node.job_ref)
+        run = newest_run(state, node.job_ref) if is_due else None
         if run is not None and is_replaced(state, pipeline_of(state, run)):
             return Found(
                 "unknown", "other jobs write its outputs now; last run", began_at(state, run)
@@ -257,6 +258,10 @@ def _unknown(state: State, node: Node) -> Found | None:
     if node.type == "dataset" and (failed := _failed_write(state, node.dataset_name)):
         text = "no run has replaced what a failed run wrote"
         return Found("unknown", text, ended_at(state, failed), (Node.of_job(failed.key.job),))
+    left = unrepeated_write(state, node.dataset_name) if node.type == "dataset" else None
+    if left is not None:
+        text = "the newest run that should write it failed, and none has written it since"
+        return Found("unknown", text, ended_at(state, left), (Node.of_job(left.key.job),))
     return None
 
 

@@ -366,6 +366,27 @@ def test_pipeline_recovers_through_a_task_of_another_name(
         assert _verdicts(state, "raw", "mart") == [("healthy", True)] * 2
 
 
+@pytest.mark.parametrize("has_data_before", [True, False])
+def test_retry_without_the_dataset_is_no_recovery(has_data_before: bool, build: Any) -> None:
+    """The failed attempt may have changed the data, or created the table."""
+
+    def attempt(run: str, minute: int, end: str, *writes: str) -> dict[str, Any]:
+        return dict(build.run(end, run, "dag.load", f"12:0{minute}:00", parent=("d12", "dag"),
+                              kind=TASK, reads=("db|s",), writes=writes))  # fmt: skip
+
+    before = build.run("COMPLETE", "a", "dag.load", "11:00:00", kind=TASK, writes=("db|raw",))
+    failed = attempt("b", 1, "FAIL", "db|raw")
+    end = build.run("COMPLETE", "d12", "dag", "12:09:00", kind=DAG)
+    for writes, expected in (
+        ((), ("unknown", False)),
+        (("db|other",), ("unknown", False)),
+        (("db|raw",), ("healthy", True)),
+    ):
+        events = [failed, attempt("c", 2, "COMPLETE", *writes), end, *[before] * has_data_before]
+        for ordered in (events, events[::-1]):
+            assert _verdicts(build.state(*ordered), "raw") == [expected], writes
+
+
 def test_pipeline_run_without_the_failed_task_is_no_recovery(build: Any) -> None:
     """For example, `dbt run --select` runs only some models."""
     root = ("d12", "dag")

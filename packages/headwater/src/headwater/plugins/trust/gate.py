@@ -44,7 +44,7 @@ from headwater.health.findings import (
 )
 from headwater.health.freshness import late
 from headwater.health.models import Finding, Measure
-from headwater.health.recovery import is_recovered
+from headwater.health.recovery import is_recovered, unrepeated_write
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.provenance import deleted_sources, last_use, origin, sources_of
@@ -196,6 +196,8 @@ def _failed_runs(
         runs += control_upstream(state, _runs(generations))
     # The failed loads that the state of the dataset names, even if they wrote nothing.
     runs += [b.run for b in blockers_of(state, root) if b.distance == 1 and b.run is not None]
+    left = unrepeated_write(state, root.dataset_name)
+    runs += [left] if left is not None else []
     for run in {run.key: run for run in runs}.values():
         *_, top = ancestry_of(state, run)
         pipeline = node_id(Node.of_job(top.key.job))
@@ -204,7 +206,7 @@ def _failed_runs(
         used = until.get(known.levels.owner(run, Level.TASK).key.job, {})
         if used and all(is_recovered(state, run, name, last) for name, last in used.items()):
             continue
-        if is_failed(state, run) and not was_repeated(state, run):
+        if run is left or (is_failed(state, run) and not was_repeated(state, run)):
             yield failed_run(state, run), pipeline
         elif is_lost(state, run):
             yield lost_run(state, run), pipeline
