@@ -53,10 +53,10 @@ def read_declared(path: Path, environment: Mapping[str, str]) -> Declared:
         job = _about(about, "job", environment.get("OPENLINEAGE_NAMESPACE") or "default")
         if "/" in job.name:  # children name their parent as namespace/job/runId
             raise _wrong("job.name", job.name, "a name without a slash")
-        datasets = [_datasets(whole.get(key), key) for key in ("inputs", "outputs")]
+        inputs, outputs = (_datasets(whole.get(key), key) for key in ("inputs", "outputs"))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    return Declared(path, job, *datasets, is_check=type_ == _CHECK)
+    return Declared(path, job, inputs, outputs, is_check=type_ == _CHECK)
 
 
 def _datasets(value: Any, path: str) -> tuple[Declaration, ...]:
