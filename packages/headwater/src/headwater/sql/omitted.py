@@ -8,6 +8,7 @@ session view.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from headwater.sql.reader import TableParts
 from headwater.sql.text import scalar_tables
@@ -30,27 +31,38 @@ def omitted_tables(text: str, reported: Iterable[_Name]) -> list[_Name]:
     found: set[_Name] = set()
     for table in inside:
         places = {
-            (namespace, prefix + join.join(table[skipped:]))
-            for namespace, prefix, join, skipped, above in known
-            if len(table) > skipped + 1 and _fits(table, skipped, above)
+            (place.namespace, place.prefix + place.join.join(table[place.skipped :]))
+            for place in known
+            if len(table) > place.skipped + 1 and _fits(table, place.skipped, place.above)
         }
         if len(places) == 1:
             found |= places
     return sorted(found - names)
 
 
-def _above(table: TableParts, name: _Name) -> tuple[str, str, str, int, TableParts] | None:
-    """Return how the dataset's name follows from the table's; None if it is another table's.
+class _Place(NamedTuple):
+    """How the name of a dataset follows from the parts of its table in a text."""
 
-    The elements are the namespace, the text before the name, the text between its parts, the number
-    of omitted first parts (the catalog), and the first parts that other tables must share.
-    """
+    namespace: str
+    prefix: str
+    """The text before the name."""
+    join: str
+    """The text between the parts."""
+    skipped: int
+    """The number of first parts that the name omits (the catalog)."""
+    above: TableParts
+    """The first parts that other tables must share to have the same place."""
+
+
+def _above(table: TableParts, name: _Name) -> _Place | None:
+    """Return how the dataset's name follows from the table's; None if it is another table's."""
     lower = name[1].lower()
     for skipped in (0, 1):
         parts = table[skipped:]
         for prefix, join in (("", "."), ("table/", "/")):  # the second one is that of Glue
             if len(parts) > 1 and lower == prefix + join.join(parts).lower():
-                return name[0], prefix, join, skipped, table[:1] if skipped else table[:-1]
+                above = table[:1] if skipped else table[:-1]
+                return _Place(name[0], prefix, join, skipped, above)
     return None
 
 
