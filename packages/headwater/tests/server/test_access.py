@@ -39,7 +39,7 @@ def _bearer(key: str) -> dict[str, str]:
 @pytest.mark.each_database
 def test_key_is_stored_only_as_a_hash(log: EventLog) -> None:
     text = add_key(log, "spark", ["write", "read"])
-    assert re.fullmatch(r"tl_[\w-]{43}", text)
+    assert re.fullmatch(r"hw_[\w-]{43}", text)
     (key,) = keys_of(log)
     assert (key.name, sorted(key.scopes)) == ("spark", ["read", "write"])
     with log.reading() as connection:

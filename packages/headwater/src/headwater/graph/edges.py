@@ -213,7 +213,7 @@ def _edges_of_runs(
 ) -> Callable[[Run], Edges]:
     """Return a function that returns the edges that a run reports itself.
 
-    They are limited to the requested part of its generation.
+    They are limited to the requested part of its generation, unless the part is its own `edges`.
     """
     of_whole = (g for g, part in parts.items() if part is g.original.edges)
     whole = {run.key for generation in of_whole for run in generation.runs}
@@ -222,4 +222,4 @@ def _edges_of_runs(
         for run in generation.runs:
             if run.key not in whole:
                 limited.setdefault(run.key, Edges()).add(generations.own(run).within(part))
-    return lambda run: limited.get(run.key) or generations.own(run)
+    return lambda run: limited[run.key] if run.key in limited else generations.own(run)

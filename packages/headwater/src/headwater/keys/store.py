@@ -24,6 +24,7 @@ from headwater.log.store import EventLog
 SCOPES = ("read", "write", "admin", "sql")
 """The scopes of a key: run queries, send events, do everything, and receive SQL and code."""
 
+_PREFIX = "hw_"  # so that people and scanners recognize a key; older keys have `tl_`
 _NAME = re.compile(r"[\w.@-]{1,64}")
 
 
@@ -64,6 +65,7 @@ def add_key(log: EventLog, name: str, scopes: Collection[str]) -> str:
 
     Raises:
         ConfigError: the name is invalid or in use, or a scope is invalid.
+        LogError: the database does not respond, or another process adds the name at the same time.
 
     `scopes` are some of SCOPES. The text is shown once and cannot be found again.
     """
@@ -72,7 +74,7 @@ def add_key(log: EventLog, name: str, scopes: Collection[str]) -> str:
     if not scopes or not set(scopes) <= set(SCOPES):
         received = ", ".join(scopes)
         raise ConfigError(f"scopes: received {received!r}, expected some of {', '.join(SCOPES)}")
-    text = f"tl_{secrets.token_urlsafe(32)}"
+    text = f"{_PREFIX}{secrets.token_urlsafe(32)}"
     row = {"name": name, "hash": hash_of(text), "scopes": ",".join(sorted(set(scopes)))}
     with log.writing() as connection:
         if connection.execute(select(schema.keys).where(schema.keys.c.name == name)).first():

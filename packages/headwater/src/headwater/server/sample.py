@@ -69,7 +69,9 @@ class Sample:
 def sample_events(newest_end: datetime = NEWEST_END) -> Iterator[Json]:
     """Yield the events of two weeks, shifted in time so that the last night ends at `newest_end`.
 
-    The events are those of `tests/rides.py`.
+    The events are those of `tests/support/rides.py`; `tests/server/test_sample.py` writes the file
+    if WRITE_DOCS is set. Tests and pictures of the page pass a recent `newest_end`. Only the times
+    of the events are shifted, because they contain no others.
     """
     shift = newest_end - NEWEST_END
     packed = resources.files(__package__).joinpath("sample.jsonl.gz").read_bytes()

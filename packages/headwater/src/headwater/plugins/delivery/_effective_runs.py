@@ -7,7 +7,7 @@ from heapq import nlargest
 from headwater.events import EventType, JobRef
 from headwater.graph.levels import Level, Levels
 from headwater.projection import Run, RunKey, State, start_of
-from headwater.projection.derived import children_of
+from headwater.projection.derived import children_of, parent_of
 
 _MOST_CHECKED = 5  # number of completed runs to search for one with data
 _MOST_SIBLINGS = 100  # otherwise the payloads of a task of n elements would take n² space
@@ -71,16 +71,17 @@ def start_time(run: Run) -> int:
 
 
 def _with_siblings(state: State, run: Run) -> list[Run]:
-    """Return a run and its siblings of the same job under the same parent, with the runs below
-    them.
+    """Return a run, its siblings, and the runs below them.
 
-    Of more than a hundred siblings, the newest are returned.
+    Siblings are the other runs of its job under the same parent, such as the elements of a mapped
+    task and retries. Of more than a hundred, the newest are returned.
     """
     siblings: list[Run] = []
-    if run.parent is not None:
-        children = state.runs[run.parent[1]].children or set()
+    if (parent := parent_of(state, run)) is not None:
+        children = parent.children or set()  # also runs that have another parent since
         fewer, others = sorted((children, state.jobs[run.key.job].runs), key=len)
-        siblings = [state.runs[key] for key in fewer if key in others and key != run.key]
+        both = (state.runs[key] for key in fewer if key in others and key != run.key)
+        siblings = [other for other in both if parent_of(state, other) is parent]
     if len(siblings) > _MOST_SIBLINGS:
         siblings = nlargest(_MOST_SIBLINGS, siblings, key=lambda run: (start_time(run), run.key))
     return with_subruns(state, [run, *siblings])

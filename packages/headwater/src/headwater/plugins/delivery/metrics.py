@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 def metrics(live: Live) -> Iterator[Metric]:
     """Yield the backlog, the dead letters and the last result of each backend.
 
+    The plugin registers it as a part `metrics`. Alert rules of users refer to the names. The
+    backlog includes dead letters that are to be sent again.
+
     Raises:
         LogError: the database does not respond.
     """
-    from prometheus_client.core import GaugeMetricFamily
+    from prometheus_client.core import GaugeMetricFamily  # slow; only scrapes need it
 
     statuses = delivery_statuses(live.log)
     for name, text, values in (

@@ -179,13 +179,13 @@ def _is_stated(
 def _stated(
     state: State, generation: Generation, edge: _Edge, fields: _Fields
 ) -> list[tuple[Run, Statements]]:
-    """Return the runs of a generation that state an edge.
+    """Return the runs of a generation that state an edge, each with its statements.
 
-    Each has its statements. With columns, runs without one about them are left out.
+    `fields` are both None or both set. Without columns, if no single run states the edge, these are
+    the runs that read the source. With columns, only runs with a statement about both are returned.
     """
-    own, source, target = fields[0], edge.source, edge.target
-    if own is None:
-        return statements_by_run(state, generation, source, target)
+    if fields == (None, None):
+        return statements_by_run(state, generation, edge.source, edge.target)
     every = [(run, _of_columns(state, run, edge, fields)) for run in generation.runs]
     return [(run, found) for run, found in every if found.found]
 

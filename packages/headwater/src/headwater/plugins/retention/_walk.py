@@ -88,13 +88,14 @@ class Walk:
     ) -> Iterator[Generation]:
         """Yield the deleted sources of own rows that replaced data of a generation that stays.
 
-        `places` has the sources of own rows by generation, dataset, and whether they were kept.
-        `older` are all sources of own rows.
+        `places` has the sources of own rows by generation, dataset and `Flow.is_kept`: True if it
+        kept the rows, False if it read them. Without the deleted sources, the generations in `left`
+        would count for the same reading; their rows must be among the own rows that it had.
         """
         generations = self._generations
-        for (generation, name, only_earlier), sources in places.items():
+        for (generation, name, is_kept_rows), sources in places.items():
             older = self._own_sources(set(sources), name)
-            reading = generations.reading(name, generation, only_earlier=only_earlier)
+            reading = generations.reading(name, generation, only_earlier=is_kept_rows)
             for source in sources:
                 if is_kept(source):
                     continue

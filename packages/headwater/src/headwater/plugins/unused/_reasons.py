@@ -159,7 +159,8 @@ class Window:
     def _about_readers(self, readers: dict[JobRef, Use]) -> Iterator[UnknownReason]:
         """Yield the reasons about former readers that may still read the dataset.
 
-        `readers` has their reads by task.
+        `readers` has their reads by task. A reader is silent if no job of its reporter, which is
+        its namespace and its integration, read anything in this time.
         """
         incomplete, silent = set(), set()
         for ref in readers:
@@ -173,9 +174,10 @@ class Window:
                            "read it before, and completed no run with inputs since",
                            "read it before, and completed no runs with inputs since")  # fmt: skip
         yield from _reason("reader_silent", silent,
-                           "read it before, and no job of its producer reported a read since",
-                           "read it before, and no job of their producers reported a read since",
-                           )  # fmt: skip
+                           "read it before, and no job of its namespace and integration"
+                           " reported a read since",
+                           "read it before, and no job of their namespaces and integrations"
+                           " reported a read since")  # fmt: skip
 
     def _reported_inputs(self, ref: JobRef) -> bool:
         """Return True if a task completed and reported inputs in this time."""
