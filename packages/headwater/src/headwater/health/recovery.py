@@ -10,6 +10,7 @@ proves nothing: the task may have been left out, as by `dbt run --select`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from math import inf
 
 from headwater.datasets.writes import failed_writes_of, newest_write
@@ -21,8 +22,8 @@ from headwater.health.failing import running_stream
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, State, outcome
 from headwater.projection.derived import began_at, ended_at
-from headwater.runs.failures import is_failed
-from headwater.runs.summary import newest_run
+from headwater.runs.failures import is_failed, was_repeated
+from headwater.runs.summary import newest_run, place_of_run
 
 
 def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) -> bool:
@@ -40,9 +41,11 @@ def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) 
 
 
 def unrepeated_write(state: State, name: DatasetName) -> Run | None:
-    """Return the newest run that wrote a dataset, or should have, if it failed; otherwise None.
+    """Return a failed run of which the dataset has rows, or may have; None if there is none.
 
-    A retry that completed without writing the dataset does not change what the failed run left.
+    It is the newest run that wrote the dataset or should have, or one whose rows no later run
+    replaced. A later run of its job, such as a retry, that completed without writing the dataset
+    does not change what the failed run left.
     """
     known = generations_of(state)
     newest = newest_write(known, name)
@@ -59,9 +62,17 @@ def unrepeated_write(state: State, name: DatasetName) -> Run | None:
     attempts = [(item.at, item.run) for item in failed if item.run.key not in definitions]
     runs = [*attempts, *([(newest[0].at, newest[0].run)] if newest else [])]
     _, run = max(runs, key=lambda item: (item[0], item[1].key), default=(0, None))
-    if run is None or not is_failed(state, run) or is_recovered(state, run, name):
-        return None
-    return run
+    if run is not None and is_failed(state, run) and not is_recovered(state, run, name):
+        return run
+    present = (run for g in known.writing(name) for run in g.runs if name in known.own(run).writes)
+    left = (
+        run
+        for run in present
+        if is_failed(state, run)
+        and not was_repeated(state, run)
+        and not is_recovered(state, run, name)
+    )
+    return max(left, key=partial(place_of_run, state), default=None)
 
 
 def failed_since(state: State, run: Run) -> int:

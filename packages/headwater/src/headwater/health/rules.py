@@ -37,8 +37,7 @@ from headwater.health.freshness import (
 )
 from headwater.health.models import HealthState
 from headwater.health.project import removed_model
-from headwater.health.recovery import is_recovered, unrepeated_write
-from headwater.identity import DatasetName
+from headwater.health.recovery import unrepeated_write
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import (
     ancestry_of,
@@ -49,7 +48,7 @@ from headwater.projection.derived import (
     is_streaming,
     last_event_time,
 )
-from headwater.runs.failures import causes_of, is_failed, was_repeated
+from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run, place_of_run
 
 _CHECK_OF_INPUT = 2  # steps from a check to a job that reads the checked dataset
@@ -255,28 +254,11 @@ def _unknown(state: State, node: Node) -> Found | None:
         elif has_only_removed_failures(state, newest):
             text = "the tests that failed were removed from the dbt project"
         return Found("unknown", text, ended_at(state, newest))
-    if node.type == "dataset" and (failed := _failed_write(state, node.dataset_name)):
-        text = "no run has replaced what a failed run wrote"
-        return Found("unknown", text, ended_at(state, failed), (Node.of_job(failed.key.job),))
     left = unrepeated_write(state, node.dataset_name) if node.type == "dataset" else None
     if left is not None:
-        text = "the newest run that should write it failed, and none has written it since"
+        text = "no run has replaced what a failed run wrote or should have written"
         return Found("unknown", text, ended_at(state, left), (Node.of_job(left.key.job),))
     return None
-
-
-def _failed_write(state: State, name: DatasetName) -> Run | None:
-    """Return the newest failed run that wrote some of the present rows, as gates find it."""
-    known = generations_of(state)
-    writers = (run for g in known.writing(name) for run in g.runs if name in known.own(run).writes)
-    failed = (
-        run
-        for run in writers
-        if is_failed(state, run)
-        and not was_repeated(state, run)
-        and not is_recovered(state, run, name)
-    )
-    return max(failed, key=lambda run: place_of_run(state, run), default=None)
 
 
 def _is_stream(state: State, run: Run) -> bool:
