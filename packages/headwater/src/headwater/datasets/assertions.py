@@ -1,7 +1,6 @@
 """Assertions: results of checks, in one form for the facets of every producer.
 
-`datasets.quality` reads the results of all producers with it. A result may be missing: dbt reports
-tests that it did not run.
+A result may be missing: dbt reports tests that it did not run.
 """
 
 from __future__ import annotations

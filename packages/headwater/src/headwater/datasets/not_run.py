@@ -120,7 +120,7 @@ def without_result(assertion: Assertion) -> Assertion:
 def _invocation_of(state: State, root: Run) -> _Invocation:
     """Return the invocation of a root run.
 
-    It is cached until the next event, since many tests ask for it.
+    It is cached until the next event, since many tests need it.
     """
     key = "invocation", root.key
     if key not in state.derived:

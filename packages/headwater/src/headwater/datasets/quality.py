@@ -218,8 +218,7 @@ def has_tests(run: Run) -> bool:
 def may_have_failed_check(run: Run) -> bool:
     """Return False for a run that did not fail and reported neither tests nor assertions.
 
-    A search for failed checks skips the jobs without such runs. It looks at the run alone, and
-    fast.
+    It only reads the run itself, so it is fast enough to find the jobs with possible failures.
     """
     if has_tests(run) or (run.end is not None and run.end[1] is EventType.FAIL):
         return True

@@ -4,7 +4,8 @@ A dataset is dropped, emptied or renamed until it is written again. A write coun
 the change and did not fail; the runs above the one that made the change do not, as they report its
 outputs. A run that only creates or alters an emptied dataset adds no rows to it.
 
-Lists mark such a dataset, and it has no other state. An emptied dataset still exists.
+The state of a dropped or renamed dataset is unknown. An emptied dataset still exists and keeps its
+state.
 """
 
 from __future__ import annotations

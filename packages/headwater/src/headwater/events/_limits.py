@@ -1,7 +1,7 @@
 """Limits of one event: nesting, items of an array, characters of a string.
 
-`log._entry` checks each event before it is parsed. Parsed events are therefore safe to walk through
-with recursion, and to embed in answers.
+Each event is checked before it is parsed, so parsed events are safe to walk through with recursion
+and to embed in answers.
 """
 
 from __future__ import annotations

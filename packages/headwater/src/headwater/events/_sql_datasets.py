@@ -30,8 +30,8 @@ def with_sql_datasets(
 ) -> tuple[_Datasets, _Datasets]:
     """Return the inputs and outputs of an event, corrected by its SQL text if it can be read.
 
-    `events._parse` calls it for each event of a run or a job, so it first looks for words in the
-    text. An input that only the text names gets the facet ONLY_IN_TEXT.
+    This runs for each event of a run or a job, so it first looks for words in the text. An input
+    that only the text names gets the facet ONLY_IN_TEXT.
     """
     facet, listed = job_facets.get("sql", {}), (*outputs, *inputs)
     text = text_of(facet)

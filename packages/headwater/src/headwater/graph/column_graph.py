@@ -174,7 +174,7 @@ class ColumnGraph:
         return self._edges_by_field(name, "reads")
 
     def _edges_by_field(self, name: DatasetName, side: Side) -> dict[str, list[ColumnEdge]]:
-        """Return the edges of those that read or wrote a dataset, by its field at their end."""
+        """Return the edges to (`writes`) or from (`reads`) a dataset, by its field."""
         if (name, side) not in self._by_field:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
             for edge in self._edges_of_all(self._origins_of(name, side)):
@@ -260,7 +260,7 @@ def _used(
 
 
 def _is_whole(generation: Generation, part: Edges) -> bool:
-    """Return True if a part has all edges of a generation, and this all those of its runs."""
+    """Return True if a part has all edges of a generation, and the generation those of its runs."""
     return part is generation.edges and not generation.is_limited
 
 

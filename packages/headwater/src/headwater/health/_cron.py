@@ -4,8 +4,6 @@ The times of a cron expression are local times. If the time zone was not reporte
 that with which the newest nominal time fits the expression. Without a nominal time, only the
 longest gap between two times is known.
 
-`_schedule` asks for the next times of an Airflow DAG, and `freshness` decides from them if it is
-late.
 """
 
 from __future__ import annotations

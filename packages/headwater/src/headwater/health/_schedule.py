@@ -1,6 +1,6 @@
 """Evidence of a schedule in the starts of runs.
 
-`freshness` passes the starts of a job's newest runs, in order, to decide if the job is due at all.
+A job without such evidence is never late.
 """
 
 from __future__ import annotations

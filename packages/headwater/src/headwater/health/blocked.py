@@ -3,8 +3,8 @@
 A walk from a failed job, or from the dataset of a failed check, continues only through jobs that
 did not run since: one that ran anyway, without the new data, blocks nothing further.
 
-The state "blocked" of a node and the findings about failed runs are derived from this. `_behind`
-determines it once for all nodes, until the next event or until an open run becomes stale.
+`_behind` determines this once for all nodes, until the next event or until an open run becomes
+stale.
 """
 
 from __future__ import annotations
@@ -94,8 +94,7 @@ def _all_blockers(state: State, node: Node) -> list[Blocker]:
 def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
     """Return the nodes that each failed run blocks, nearest first.
 
-    The finding about the run names them. The datasets that the failed job itself writes are left
-    out.
+    The datasets that the failed job itself writes are left out.
     """
     found: dict[RunKey, list[tuple[int, Node]]] = {}
     for node in _behind(state):
@@ -351,7 +350,7 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
 
 
 def _is_due(state: State, ref: JobRef) -> bool:
-    """Return True if the next start of a pipeline, by its usual interval, has passed."""
+    """Return True if the time at which a pipeline was due to start again has passed."""
     rhythm = rhythm_of(state, ref, needs_reason=False)
     return rhythm is not None and state.now >= rhythm.due
 

@@ -39,7 +39,7 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
 
     A pipeline of mixed tasks that sends no events, as on a production scheduler, is yielded itself.
 
-    `headwater findings` warns about them: a run of a test branch may hide a failure in production.
+    A run of a test branch may hide a failure in production.
     """
     mixed = generations_of(state).jobs_where("mixed", lambda ref: bool(mixes_of(state, ref)))
     found: dict[JobRef, tuple[Mix, ...]] = {}
@@ -58,7 +58,7 @@ def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
     """
 
     def mixes(runs: list[Run]) -> tuple[Mix, ...]:
-        """Return the branches or versions that runs of one job alternate between."""
+        """Return the properties, such as branches, of which recent runs have several values."""
         newest: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
         for run in runs:
             place = began_at(state, run) or 0, run.key.run_id

@@ -177,7 +177,7 @@ def late_dataset(name: DatasetName, rhythm: Rhythm) -> Finding:
 def failed_checks(node: Node, failures: list[Failure]) -> Finding:
     """Return the finding about failed assertions, newest first, of a dataset or a job.
 
-    There is at least one failure, and all are of the newest check of the node.
+    There is at least one failure. The version, the run and the time are those of the newest one.
     """
     check = failures[0].check
     failed = [failure.assertion for failure in failures]

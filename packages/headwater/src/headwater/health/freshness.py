@@ -117,9 +117,9 @@ def _rhythm_of_runs(state: State, ref: JobRef) -> Rhythm | None:
 def rhythm_of_writes(
     state: State, name: DatasetName, *, needs_reason: bool = True
 ) -> Rhythm | None:
-    """Return the rhythm of a dataset's writes; runs under one root run are one write.
+    """Return the rhythm of a dataset's writes; None if there is no evidence of one.
 
-    With `needs_reason`, None if its jobs wait for assets that were not written.
+    With `needs_reason`, None also if its jobs wait for assets that were not written.
 
     The runs under one root run, such as all queries of a DAG run, count as one write. Writes of
     jobs that run on request, and runs that only emptied the dataset, do not count.
@@ -209,7 +209,8 @@ def _stated_rhythm(starts: list[Start], scheduled: list[Start]) -> Rhythm | None
     schedule, it is therefore known only that the DAG itself follows it.
 
     `starts` are all starts in order, and `scheduled` those that nobody started by hand. Return None
-    if a start reports no schedule, or if most of the newest starts do not follow it.
+    if the next times of one of the newest starts are unknown, or if less than 60 % of these starts
+    follow the schedule.
     """
     newest = scheduled[-_FOLLOWING:]
     steps = [(before, times_after(before)) for before in newest]

@@ -116,7 +116,7 @@ def _is_of_failed_run(state: State, node: Node) -> bool:
 
 
 def _failed_checks(state: State, node: Node) -> Found | None:
-    """Return the state of a node whose newest check has failed assertions."""
+    """Return the state of a node with failed checks, see `failures_of`."""
     failures = failures_of(state, node)
     if not failures:
         return None
@@ -130,7 +130,7 @@ def failures_of(state: State, node: Node) -> list[Failure]:
 
     A dropped or renamed dataset has none.
 
-    The list is empty if the newest check passed, or none was reported.
+    The list is empty if every newest result passed, or none was reported.
     """
     if node not in checked_nodes(state):
         return []

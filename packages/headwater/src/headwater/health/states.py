@@ -94,7 +94,7 @@ class NodeStates:
     """
 
     def __init__(self, state: State) -> None:
-        """Create it without any state; the first update determines all."""
+        """Create it without any state; each state is determined when it is first requested."""
         self._state = state
         self._revision, self._shape, self._now, self._stale_after = -1, (-1, -1), 0, 0
         self._found: dict[Node, Found] = {}

@@ -187,7 +187,7 @@ class Remembered(Tagged):
         handle = super().get_route_handler()
 
         async def handle_remembered(request: Request) -> Response:
-            """Answer 304 without asking the query again if the client has the remembered tag."""
+            """Answer 304 without running the query again if the client has the remembered tag."""
             state, scope = state_of(request), request.scope
             key = scope["path"], scope["query_string"], access_of(scope).may_read_sql
             version = state.known_tags.version(state.live)
@@ -244,8 +244,8 @@ def get(router: APIRouter, path: str) -> Callable[[Function], Function]:
 
     Its return type is the model of the response.
 
-    `router` decides by its class what the route does besides. The first parameter of the function
-    is the present state; the others become parameters of the path and the query.
+    The class of `router` adds what its routes share, such as an ETag. The first parameter of the
+    function is the present state; the others become parameters of the path and the query.
     """
 
     def register(function: Function) -> Function:

@@ -21,8 +21,7 @@ _Places = Mapping[DatasetName, DatasetName]
 def with_places(event: Event) -> Event:
     """Return an event without the local names for which it reports one place.
 
-    It is called for each event before it is projected. A name that stands for two places stays
-    local.
+    A name that stands for two places stays local.
     """
     if isinstance(event, DatasetEvent):
         places = _places([event.dataset])

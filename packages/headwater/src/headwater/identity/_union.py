@@ -89,7 +89,7 @@ class Union:
         self._set_primary(root, min(self._primary[root], name, key=self.order))
 
     def join(self, one: DatasetName, other: DatasetName) -> list[DatasetName]:
-        """Join two classes; return the names of the smaller one, or none if they are joined.
+        """Join two classes; return the names of the smaller one, or none if it is one class.
 
         Both must have been added by `place`. The caller updates what depends on the returned names.
         """

@@ -1,7 +1,6 @@
 """Evidence of the edges of a tree (reported, read from SQL, verified by SQL), and times.
 
-Used by trees and graphs for the marks on their edges. A generation is the runs of one task under
-one parent run.
+A generation is the runs of one task under one parent run.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ _MOST_OUTPUTS = 20
 class EdgeEvidence:
     """The evidence of the edges of one graph.
 
-    `graph` has the edges, at `level`. A tree asks about thousands of edges, so the runs of a job
-    are determined once.
+    `graph` has the edges, at `level`. A tree has thousands of edges, so the runs of a job are
+    determined once.
     """
 
     def __init__(self, generations: Generations, graph: LevelGraph, level: Level) -> None:
@@ -127,8 +126,8 @@ def statements_of_pair(
 ) -> Statements:
     """Return the statements of the newest run of a task that an input feeds an output.
 
-    Trees call it with a job and the datasets before and after it on a path. Without a task and two
-    datasets, or without a run that has the edge, there are no statements.
+    Without a task between two datasets, or without a run that has the edge, there are no
+    statements.
     """
     if job.type != "job" or "job" in (source.type, target.type):
         return Statements()

@@ -112,7 +112,7 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
     Raises:
         NotFoundError: the dataset has no such column.
 
-    The impact of a change of a column shows both. `depth` is the maximum number of steps.
+    `depth` is the maximum number of steps.
     """
     start = Column(root.dataset_name, field)
     graph = _graph(generations, root, "down")
@@ -126,10 +126,9 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
 
 
 def combined(found: Set[Evidence]) -> Evidence:
-    """Return the evidence of an edge of several runs: verified if they differ.
+    """Return the evidence of an edge from the evidence of each run: verified if these differ.
 
-    Callers pass the evidence of each run, at least one: `reported` and `sql` together verify an
-    edge.
+    `found` is not empty. `reported` and `sql` together verify an edge.
     """
     return next(iter(found)) if len(found) == 1 else "verified"
 
@@ -140,8 +139,7 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
     The dataset may still have the column: reported schemas can be partial. For example, those of
     dbt only have documented columns.
 
-    Callers use it when a column has no edges, to tell a column without lineage from a misspelled
-    one.
+    This tells a column without lineage from a misspelled one.
     """
     name = root.dataset_name
     named = set(fields_of(generations.state, root))

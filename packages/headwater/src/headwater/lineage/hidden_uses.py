@@ -4,8 +4,8 @@ A job that reads a folder reads the files in it, and a job that reads a file of 
 folder. Producers also omit tables that a SQL text names: Spark's listener omits those of scalar
 subqueries. In PostgreSQL and Redshift, a view depends on all columns of a `*` in it.
 
-The verdicts on dropping a column and on unused datasets ask for them: they may call something safe
-or unused only if none of these uses is possible. A wrong guess here costs an "unknown".
+A column is safe to drop, and a dataset is unused, only if none of these uses is possible. A use
+that is found by mistake makes the verdict "unknown".
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def jobs_with_table_in_text(
 
     The text reads from a table of this name; with a column, it contains the column or a star.
 
-    `field` is the column; None asks for any use of the table. A text that was read completely is
+    `field` is the column; None means any use of the table. A text that was read completely is
     left out: its reads are known. Only the newest run of each job counts.
     """
     state = generations.state

@@ -52,9 +52,8 @@ def joined_pairs(
 ) -> list[Pair]:
     """Return several pairs of a rule whose names became one dataset; empty if there are none.
 
-    That is a mistake: the pairs of a rule should stay different datasets. Before a user adds a
-    rule, `merged` has the primary names that the datasets would get from it, so that this is known
-    before.
+    That is a mistake: the pairs of a rule should stay different datasets. To check a rule before it
+    is added, pass in `merged` the new primary names that it would give to datasets.
     """
     datasets: defaultdict[DatasetName, list[Pair]] = defaultdict(list)
     for pair in pairs_of(state, rule):

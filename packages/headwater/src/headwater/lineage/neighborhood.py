@@ -3,8 +3,8 @@
 With `datasets`, a step leads from a dataset to the next datasets, and `left` counts the jobs that
 such edges replace. Sides of nodes that are not shown cannot be expanded and are ignored.
 
-The page draws this graph. `way` is `up` for upstream and `down` for downstream. `next_to` is a
-function that returns the nodes one step from a node in such a direction.
+`way` is `up` for upstream and `down` for downstream. `next_to` is a function that returns the nodes
+one step from a node in such a direction.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _pipeline(generations: Generations, node: Node) -> Node | None:
 def _edge(
     start: Node, end: Node, kind: Literal["data", "control"], grade: Grade | None = None
 ) -> models.GraphEdge:
-    """Return an edge as part of an answer; its grade is None if nobody can say how it is known."""
+    """Return an edge as part of an answer; only data edges of tasks have a grade."""
     memory.charge(512)
     return {"from": node_id(start), "to": node_id(end), "kind": kind, "grade": grade}
 

@@ -66,8 +66,8 @@ def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
 def has_own_rows_before(flow: Flow, generation: Generation, horizon: int) -> bool:
     """Return True if a generation gets rows of a table that it writes from before a horizon.
 
-    `horizon` is the time, in microseconds, before which retention deleted runs. Then the rows that
-    the load kept before may come from deleted sources, too.
+    `horizon` is the time, in microseconds, before which retention deleted runs. Rows from before it
+    may come from deleted sources, too.
     """
     is_own_table = flow.is_kept or flow.dataset in generation.edges.writes
     return is_own_table and flow.source.ended < horizon

@@ -27,7 +27,7 @@ def missed_runs(generations: Generations, ref: JobRef, name: DatasetName, *, is_
 
     Runs that read or wrote nothing do not count. Return 0 if no run has the edge.
 
-    A caller passes the result to `Statements.grade`, which marks the edge as stale from three on.
+    `Statements.grade` marks an edge as stale from three on.
     """
     count = 0
     for generation in reversed(generations.history(ref)):

@@ -174,10 +174,11 @@ class Tags:
         return tags_of
 
     def inputs(self, column: Column) -> Iterator[tuple[Column, InputKind]]:
-        """Yield the inputs of a column; `unspecified` if no column lineage was reported.
+        """Yield the inputs of a column, each with its kind.
 
-        `unspecified` inputs are those of the whole dataset. A column also has the tags of its
-        dataset.
+        The input of every column includes its dataset as a whole, so that a column also has the
+        tags of its dataset. Where no column lineage was reported, all columns of the inputs are
+        `unspecified` inputs of the dataset as a whole.
         """
         origins = self._origins_of(column.dataset)
         kinds: tuple[tuple[dict[str, set[Column]], InputKind], ...] = (

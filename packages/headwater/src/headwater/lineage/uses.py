@@ -1,7 +1,6 @@
 """An index of the edges that runs state. A run may have thousands of inputs and outputs.
 
-Statements about edges ask for these uses. A primary name is the name under which a dataset with
-several names is shown.
+A primary name is the name under which a dataset with several names is shown.
 """
 
 from __future__ import annotations
@@ -173,8 +172,7 @@ def _indexes(state: State) -> _Indexes:
 def uses_of_runs(state: State, owner: Generation | RunKey, runs: Collection[Run]) -> UsesOfRuns:
     """Return the uses of the runs of a generation, or of a run and those below it.
 
-    The result is kept until the next event. `owner` is the key for that, and `runs` must be its
-    runs.
+    The result is cached until the next event. `owner` is the key, and `runs` must be its runs.
     """
     indexes = _indexes(state)
     group = indexes.groups.get(owner)

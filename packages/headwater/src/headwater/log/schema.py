@@ -134,8 +134,7 @@ Other versions only added tables, which are created before any migration, or a k
 def prepare(connection: sa.Connection) -> None:
     """Create the tables of an empty store, or migrate those of an older version.
 
-    `EventLog` calls it in the transaction with which it opens a database. Raises LogError for a
-    newer version than this one, or a damaged one.
+    Raises LogError if the schema version is newer than VERSION, or not a number.
     """
     for tables in (metadata, *load_all("tables")):
         tables.create_all(connection)

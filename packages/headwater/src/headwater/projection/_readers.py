@@ -36,7 +36,7 @@ class Readers:
 
     Only one thread at a time may call `add`.
 
-    `Live` has one for the present. The limits of the queue are a number of events and their bytes.
+    The limits of the queue are a number of events and their bytes.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ _QUIET = 10  # divides the number of events while none arrive
 class Background:
     """Runs a module in a process of its own, one at a time; a failure is logged once.
 
-    A subclass names the module to run, and in `what` and `consequence` its purpose for the warning.
+    A subclass sets the module to run; `what` and `consequence` are parts of the warning.
     """
 
     what = ""

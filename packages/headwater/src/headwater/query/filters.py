@@ -30,7 +30,7 @@ def choose(
 ) -> tuple[list[Item], Facets]:
     """Return the items that have all wanted values, and the counts of each facet of nodes.
 
-    The arguments are those of `choose_by`, for lists of jobs, datasets and runs.
+    See `choose_by` for the arguments.
     """
     matching, counts = choose_by(_FACETS, items, values_of, wanted, size_of)
     return matching, cast("Facets", counts)

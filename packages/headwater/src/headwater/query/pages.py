@@ -70,9 +70,7 @@ def place_of(
     """Return the sort key in a cursor; `kinds` are the required types of its parts.
 
     Raises:
-        ConfigError: the cursor is invalid, or belongs to another query.
-
-    `about` must be that of the query which created the cursor.
+        ConfigError: the cursor is invalid, or belongs to another query than `about`.
     """
     try:
         mark, *place = orjson.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))

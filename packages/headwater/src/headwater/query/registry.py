@@ -3,8 +3,7 @@
 A query is a function of a state (`BETWEEN` two moments: of two states) and of named, typed
 parameters with defaults; `Annotated` types may carry a description and bounds.
 
-`server.endpoints` makes an endpoint of each query, and the commands call `ask` on a log. A moment
-is a time of events (`as_of`), of their arrival (`known_at`), or both.
+A moment is a time of events (`as_of`), of their arrival (`known_at`), or both.
 """
 
 from __future__ import annotations
@@ -183,7 +182,7 @@ def _moments(
     """Yield the moments of a query's parameters; None stands for the present.
 
     `texts` are the values of `times`, in the same order, None if not given. Raises ConfigError for
-    an invalid text, and for a start that is not in the past.
+    an invalid text, and for a start in the future.
     """
     with live.reading() as state:
         if times == Times.BETWEEN:

@@ -29,9 +29,8 @@ class Guard:
     `read`, posting events, states of findings and recalls `write`, and anything else `admin`;
     `/healthz` needs no key.
 
-    It stands before the application in `make_app`, so every route is behind it. Endpoints find what
-    a key permits in the ASGI scope, see `http.access`. The key of the setting HEADWATER_API_KEY
-    permits everything.
+    Endpoints find what a key permits in the ASGI scope, see `http.access`. The key of the setting
+    HEADWATER_API_KEY permits everything.
     """
 
     def __init__(self, app: ASGIApp, options: ServerOptions, log: EventLog) -> None:
@@ -120,8 +119,7 @@ class Guard:
     async def _current_keys(self) -> dict[str, Key]:
         """Return the keys by hash, at most a second old unless the store does not respond.
 
-        A database that does not respond leaves the former keys valid. Raises LogError if none were
-        read yet.
+        Then the former keys stay valid. Raises LogError if none were read yet.
         """
         if self._keys is None or time.monotonic() - self._read_at >= self._options.keys_seconds:
             self._read_at = time.monotonic()

@@ -2,7 +2,7 @@
 
 A decoded event needs up to 20 times as much memory as its JSON.
 
-`_intake` uses it for bodies above 64 KiB. A window is a part of the body that is decoded at once.
+A window is a part of the body that is decoded at once.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _item(text: str, at: int, *, is_first: bool) -> _Item | None:
     """Return the item at a position; None if the text ends too early.
 
     `at` is a place in the text of a window, in characters. The item of an empty array is empty.
-    After None, the caller reads a larger window. Raises BodyError for deep nesting.
+    After None, the caller reads the next or a larger window. Raises BodyError for deep nesting.
     """
     begin = end = _skip(text, at)
     if not is_first or text[begin : begin + 1] != "]":

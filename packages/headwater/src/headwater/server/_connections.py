@@ -3,8 +3,8 @@
 uvicorn limits only the time between two requests. This module also limits the time for a request to
 arrive and for a response to be read.
 
-`Server` in `_serve` makes one `BoundedProtocol` per connection. uvicorn and its parser call the
-methods named `on_...` and those of asyncio's protocols; `check` is called by `Server.on_tick`.
+uvicorn and its parser call the methods named `on_...` and those of asyncio's protocols. `check`
+must be called about every second.
 """
 
 from __future__ import annotations

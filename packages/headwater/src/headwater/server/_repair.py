@@ -23,7 +23,7 @@ class DamagedRow:
 def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
     """Yield every row of the log that cannot be read, in order of arrival.
 
-    `headwater repair` lists them. Secrets in their texts and reasons are masked.
+    Secrets in their texts and reasons are masked.
     """
     redact_line = log.redactor.redact_line
     for seq, kind, _, body in log.rows():

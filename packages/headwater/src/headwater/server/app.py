@@ -103,9 +103,7 @@ def _described(item: Mapping[str, Any]) -> str:
 
 
 def _on_http(request: Request, error: Exception) -> Response:
-    """Return an error in Marquez's format; a plugin may answer an unknown path, such as one of the
-    page.
-    """
+    """Return an error in Marquez's format; a plugin may answer an unknown path."""
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
         for respond in _UNKNOWN_PATHS:
