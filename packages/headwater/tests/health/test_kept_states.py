@@ -100,6 +100,16 @@ def test_states_and_rows_follow_events_with_aliases_and_late_parents(
     _follow([entry.event for entry in entries], hours, _FIRST + 8 * _HOUR)
 
 
+@pytest.mark.parametrize("parents", [("run-1", "run-4"), ("run-4", "run-1")])
+def test_rows_follow_a_run_that_only_a_child_names(parents: tuple[str, str], build: Any) -> None:
+    """The child also names itself as its parent, so that no run of the job has a start."""
+    bodies = [
+        build.run("START", "run-1", "job-0", "08:00:00", parent=(parent, "job-1"))
+        for parent in parents
+    ]
+    _follow(_logged(bodies), [0], _FIRST + 8 * _HOUR)
+
+
 _MODELS = {"orders": "file|/in", "daily": "db|orders", "report": "db|daily"}
 _DAY_OF = st.fixed_dictionaries(
     {

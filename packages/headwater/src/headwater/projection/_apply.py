@@ -107,7 +107,6 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     job = update_job(state, event.job, event.job_facets, stamp)
     run = run_record(state, RunKey(event.run_id, job.ref))  # job.ref: share one object
     record_change(state, run)
-    job.runs.add(run.key)
     is_new = not run.has_events
     if is_new and (run.children or len(state.runs_by_id[event.run_id]) > 1):
         state.moved.add(job.ref, state.revision + 1)  # references may now resolve differently

@@ -149,6 +149,7 @@ def run_record(state: State, key: RunKey) -> Run:
         run = state.runs[key] = Run(key)
         state.runs_by_id[key.run_id] = tuple(sorted((*state.runs_by_id.get(key.run_id, ()), key)))
         job_record(state, key.job).runs.add(key)
+        record_change(state, run)  # of a job that only children name, too
     return run
 
 
