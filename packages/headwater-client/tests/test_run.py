@@ -314,7 +314,7 @@ def test_unwritable_spool_causes_one_warning(tmp_path: Path) -> None:
         ("job: {name: a}\ninputs: {name: b}", "inputs: received {'name': 'b'}, expected a list"),
         ("job: {name: a}\noutputs: [b]", "outputs[0]: received 'b', expected an object with"),
         ("job: {name: a}\ninputs: [{name: b}]", "inputs[0].namespace: received nothing"),
-        ("job: {name: a, type: test}", "job.type: received 'test', expected 'check', or no type"),
+        ("job: {name: a, type: test}", "job.type: received 'test', expected 'check' or no type"),
         ("job: {name: a, owner: [[x]]}", "job.owner[0]: received ['x'], expected a non-empty"),
         ("job: [", "line 1, column 7: invalid YAML"),
     ],
@@ -348,7 +348,7 @@ def test_values_of_the_file_are_strings(tmp_path: Path) -> None:
     assert read_declared(file, {}).job.namespace == "default"
 
 
-def test_type_check_is_the_type_of_the_job(tmp_path: Path) -> None:
+def test_type_check_becomes_the_job_type(tmp_path: Path) -> None:
     file = tmp_path / "lineage.yaml"
     for declaration, expected in (("", None), (", type: check", "CHECK")):
         file.write_text(f"job: {{name: scan{declaration}}}\ninputs: [{{namespace: d, name: t}}]")

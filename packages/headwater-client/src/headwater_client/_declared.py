@@ -48,7 +48,7 @@ def read_declared(path: Path, environment: Mapping[str, str]) -> Declared:
         whole = _object(body, "the file", ("job", "inputs", "outputs"))
         own = _object(whole.get("job"), "job", (*_ABOUT, "type"))
         if (type_ := own.get("type")) not in (None, _CHECK):
-            raise _wrong("job.type", type_, f"{_CHECK!r}, or no type")
+            raise _wrong("job.type", type_, f"{_CHECK!r} or no type")
         about = {key: value for key, value in own.items() if key != "type"}
         job = _about(about, "job", environment.get("OPENLINEAGE_NAMESPACE") or "default")
         if "/" in job.name:  # children name their parent as namespace/job/runId

@@ -146,4 +146,4 @@ def test_agent_learns_that_only_names_were_searched(live: Live, build: Any) -> N
     live.ingest(Batch([build.entry(event) for event in _runs(build)]))
     deadline.start(600)
     context = Context(lambda name, params: ask(live, find_query(name), params))
-    assert "Only the names of" in json.loads(call("find", {"text": "fare"}, context))["note"]
+    assert "covers only names so far" in json.loads(call("find", {"text": "fare"}, context))["note"]

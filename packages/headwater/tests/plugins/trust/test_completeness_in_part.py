@@ -109,7 +109,7 @@ def test_agent_learns_that_completeness_is_unknown(live: Live, build: Any) -> No
     context = Context(lambda name, params: ask(live, find_query(name), params))
     answer = json.loads(call("upstream", {"node": "raw19"}, context))
     assert answer["completeness"]["isComplete"] is None
-    assert "were not measured yet" in answer["completeness"]["gaps"][-1]
+    assert "have not been measured yet" in answer["completeness"]["gaps"][-1]
     with live.reading() as state:
         _until_complete(state)
     answer = json.loads(call("upstream", {"node": "raw19"}, context))

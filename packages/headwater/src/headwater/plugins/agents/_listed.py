@@ -171,7 +171,8 @@ def _all_tags(context: Context) -> Json:
     note = None if tags else _NO_COLUMN["not_reported"]
     if uncounted := found[UNCOUNTED]:
         status = "found" if tags else "unknown"
-        note = f"The tags of {counted(uncounted, 'node')} are not known yet: repeat the request."
+        nodes = counted(uncounted, "node")
+        note = f"The tags of {nodes} are not known yet. Repeat the request in a few seconds."
     return reply(
         status,
         context.health(),

@@ -281,7 +281,8 @@ def _completeness(
         answer["isComplete"] = False if gaps else None
         jobs = counted(unmeasured, "job")
         gaps.append(
-            f"unknown: the runs of {jobs} were not measured yet; repeat it in a few seconds"
+            f"unknown: the runs of {jobs} have not been measured yet; repeat the request in a few"
+            " seconds"
         )
     if gaps:
         answer["gaps"] = [shortened(gap) for gap in gaps[:_MOST_GAPS]]

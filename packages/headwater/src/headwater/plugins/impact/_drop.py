@@ -98,8 +98,8 @@ def drop_verdict(
         _reason("dbt_config", "job", "names it in its dbt configuration",
                 "name it in their dbt configurations",
                 jobs_with_option(generations, Column(root.dataset_name, field))),
-        _reason("dbt_config", "option", "or other part of its dbt project names it",
-                "or other parts of its dbt project name it",
+        _reason("dbt_config", "part", "of its dbt project names it",
+                "of its dbt project name it",
                 table_options(generations.state, Column(root.dataset_name, field))),
     ]  # fmt: skip
     open_ = [
@@ -111,9 +111,9 @@ def drop_verdict(
         _reason("unknown_use", "job", "reads the dataset, and its use of columns is unknown",
                 "read the dataset, and their use of columns is unknown",
                 _unknown_uses(generations, root)),
-        _reason("unknown_use", "job", "of dbt reads the dataset, but its SQL text does not name it:"
-                " a hook, a macro or a condition of the model may use the column",
-                "of dbt read the dataset, but their SQL texts do not name it: hooks, macros or"
+        _reason("unknown_use", "job", "of dbt reads the dataset, but its SQL text does not name it,"
+                " so a hook, a macro or a condition of the model may use the column",
+                "of dbt read the dataset, but their SQL texts do not name it, so hooks, macros or"
                 " conditions of the models may use the column",
                 jobs_with_unnamed_table(generations, Column(root.dataset_name, field))),
         _reason("unread_change", "job", "changes the dataset by SQL that could not be read",

@@ -96,7 +96,8 @@ def _check_target(parsed: exp.Expr) -> None:
     if with_ and isinstance(parsed, exp.Update | exp.Delete | exp.Merge):
         names = {cte.alias.lower() for cte in with_.expressions}
         if isinstance(target, exp.Table) and not target.db and target.name.lower() in names:
-            raise UnreadError(f"it changes the common table expression {target.name}")
+            name = target.name
+            raise UnreadError(f"changes of the common table expression {name} are not supported")
 
 
 def _filled(parsed: exp.Expr) -> exp.Insert | None:

@@ -41,7 +41,7 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
     The interval of its writes determines when a dataset is due. Without `reasons`, upstream is
     healthy and the job itself was not started.
 
-    Without evidence of a schedule, it has no times. The node itself may have reasons, too.
+    Without evidence of a schedule, the times are null. `reasons` includes the node's own problems.
     """
     found = find_node(state, node)
     rhythm = lateness_of(state, found)

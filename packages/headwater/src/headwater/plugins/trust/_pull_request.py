@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_NODES = 200
 _MOST_BYTES = 1_000_000
 _OF_DATASETS = ("dataset", "column", "source")  # kinds of lines
-_UNCERTAIN = "statements whose columns or effects depend on more than the file"
+_UNCERTAIN = "statements whose edges the file alone does not determine"
 _Line = tuple[str, str, str]  # subject, kind and text
 _Node = tuple[Literal["job", "dataset"], str]  # type and name
 

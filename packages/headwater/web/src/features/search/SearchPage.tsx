@@ -111,7 +111,7 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   return (
     <>
       <p className={sheets.line} role="status">
-        {all === 0 ? (answer.uncounted > 0 ? SEARCH.noneByName(text) : noMatches(text, isFiltered)) : answer.items[0]?.isFuzzy ? SEARCH.similar(text) : SEARCH.counts(all, counts.map(([where, count]) => countText(where, count)))}
+        {all === 0 ? (answer.uncounted > 0 ? SEARCH.noneYet(text) : noMatches(text, isFiltered)) : answer.items[0]?.isFuzzy ? SEARCH.similar(text) : SEARCH.counts(all, counts.map(([where, count]) => countText(where, count)))}
       </p>
       {answer.uncounted > 0 && <p className={sheets.line}>{SEARCH.uncounted(answer.uncounted)}</p>}
       {answer.unreadTexts > 0 && <p className={sheets.line}>{SEARCH.unread(answer.unreadTexts)}</p>}
