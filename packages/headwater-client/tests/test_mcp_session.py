@@ -137,12 +137,12 @@ def test_failed_calls_have_the_message_and_no_data(sqlite: Database) -> None:
     assert ended[0]["job"]["facets"]["sql"]["query"] == "select * from ordes"
 
 
-def test_calls_end_with_the_session_or_when_they_are_cancelled() -> None:
+def test_calls_end_with_the_session_or_when_they_are_canceled() -> None:
     session = _Session(agent="a")
     for number in ("1", 1, 2):
         session.request(number, "tools/call", name=f"t{number!r}", arguments={})
-    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 2}}
-    session.send(cancelled)
+    cancellation = {"method": "notifications/cancelled", "params": {"requestId": 2}}
+    session.send(cancellation)
     session.respond("1", content=[])
     session.end("FAIL", "the server ended with exit code 1")
     assert session.states[3:] == [

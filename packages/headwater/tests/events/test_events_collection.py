@@ -18,7 +18,7 @@ from headwater.events import load
 from headwater.log import EventLog, entry_of
 from headwater.projection.live import Live
 from headwater.server.app import make_app
-from packages.headwater.tests.support.asgi import calling
+from packages.headwater.tests.support.asgi import asgi_client
 from packages.headwater.tests.support.generated_docs import check_written, table
 
 pytestmark = pytest.mark.replay
@@ -111,7 +111,7 @@ def _any_index(path: str) -> str:
 def collection(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Yield the collection and a client of the server that received it."""
     log = EventLog(f"sqlite:///{tmp_path_factory.mktemp('collection') / 'log.db'}")
-    with calling(make_app(Live(log))) as client:
+    with asgi_client(make_app(Live(log))) as client:
         yield Collection(shared / "openlineage-events", client), client
     log.close()
 

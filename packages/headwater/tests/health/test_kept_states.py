@@ -171,14 +171,14 @@ def _extra(build: Any, day: int, kind: str) -> dict[str, Any]:
     return body
 
 
-_QUIET: dict[str, Any] = {
+_NORMAL_DAY: dict[str, Any] = {
     "failed": None, "skipped": set(), "check": None, "owner": None, "adhoc": False, "extra": None,
     "is_ended": True, "later": 0,
 }  # fmt: skip
 _REPLACED_AD_HOC = [
-    _QUIET,
-    _QUIET | {"adhoc": True},
-    _QUIET | {"skipped": {"orders", "report"}, "extra": "writer", "later": 50},
+    _NORMAL_DAY,
+    _NORMAL_DAY | {"adhoc": True},
+    _NORMAL_DAY | {"skipped": {"orders", "report"}, "extra": "writer", "later": 50},
 ]
 
 

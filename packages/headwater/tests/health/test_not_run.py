@@ -248,7 +248,7 @@ def test_selection_of_other_tests_does_not_hide_a_failed_test(build: Any) -> Non
 def test_dbt_test_that_meets_no_error_condition_is_a_warning(
     expected: str, actual: str | None, fails: bool, build: Any
 ) -> None:
-    """dbt-ol reports results that `warn_if` makes warnings as failed."""
+    """dbt-ol reports warnings, such as those of `warn_if`, as failures."""
     events = _invocation(build, "09", None, (), stg=(False, actual))
     test = events[-2]["inputs"][0]["facets"]["dataQualityAssertions"]["assertions"][0]
     test |= {"expected": expected, "severity": "error"}

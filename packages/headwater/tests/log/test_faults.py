@@ -115,7 +115,7 @@ def test_unstored_events_are_not_projected(tmp_path: Path, build: Any) -> None:
 
 
 @pytest.mark.each_database
-def test_cancelled_future_does_not_stop_the_writer(live: Live, build: Any) -> None:
+def test_canceled_future_does_not_stop_the_writer(live: Live, build: Any) -> None:
     first, second = (build.entry(build.run("START", run, "j", "08:00:00")) for run in "ab")
     with live._writing:  # the writer is busy
         live.start()

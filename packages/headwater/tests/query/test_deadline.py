@@ -104,7 +104,7 @@ def _events(build: Any) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def events(build: Any) -> list[Logged]:
-    """Return the events, and as many aliases."""
+    """Return the events of the runs and as many events with aliases."""
     names = [DatasetName("db", f"d{number}") for number in range(_COUNT)]
     joined = [make_alias(n, n._replace(name=f"{n.name}_"), 1) for n in names]
     entries = [*(build.entry(body) for body in _events(build)), *joined]
@@ -122,7 +122,7 @@ def _answer(state: State, build: Any, name: str, asked: dict[str, Any]) -> bytes
 
 
 def _stop(ticks: int, state: State, build: Any, name: str, asked: dict[str, Any]) -> None:
-    """Send a query whose deadline passes after some readings of the clock."""
+    """Send a query whose deadline passes after `ticks` readings of the clock."""
     looks = iter(range(1_000_000))
 
     def hasty() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from headwater.projection.live import Live
 from headwater.server.app import make_app
-from packages.headwater.tests.support.asgi import calling
+from packages.headwater.tests.support.asgi import asgi_client
 
 _JUNK: tuple[Any, ...] = (
     *(None, [], {}, 3, -1.5, True, "", "x", "\x00", "ü" * 300, [[]], [None], {"a": None}),
@@ -69,7 +69,7 @@ def test_junk_anywhere_in_an_event_never_gives_a_5xx(
 ) -> None:
     random = Random(2026)
     taken = 0
-    with calling(make_app(live)) as client:
+    with asgi_client(make_app(live)) as client:
         for number in range(600):
             body = _spoil(random, _full(build, number))
             raw = orjson.dumps(body, option=orjson.OPT_PASSTHROUGH_SUBCLASS)

@@ -21,7 +21,7 @@ from headwater.plugins.sql.dialects import dialect_of
 from headwater.projection.live import Live
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
-from packages.headwater.tests.support.asgi import calling
+from packages.headwater.tests.support.asgi import asgi_client
 
 from .test_api_junk import _full
 
@@ -185,7 +185,7 @@ _CHANGES = st.lists(st.tuples(_PLACES, st.sampled_from(_HOSTILE)), min_size=1, m
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """Yield a server with the events of all examples."""
     log = EventLog(str(tmp_path_factory.mktemp("hostile") / "log.db"))
-    with calling(make_app(Live(log))) as client:
+    with asgi_client(make_app(Live(log))) as client:
         yield client
     log.close()
 
@@ -239,7 +239,7 @@ def test_name_from_an_event_never_selects_a_module_as_dialect(name: str) -> None
 def test_requests_succeed_after_hostile_value(
     live: Live, build: Any, spec: dict[str, Any], path: tuple[Any, ...], value: Any
 ) -> None:
-    with calling(make_app(live)) as client:
+    with asgi_client(make_app(live)) as client:
         for number in (1, 2, 3):
             event = _event(build, number)
             event["run"]["facets"].pop("airflow" if "metaflow_task" in path else "metaflow_task")

@@ -18,9 +18,7 @@ _PIECES = st.lists(
 
 
 @given(_PIECES, _PIECES)
-def test_calls_are_found_as_by_an_expression_for_the_name(
-    pieces: list[str], parts: list[str]
-) -> None:
+def test_calls_are_found_as_by_a_regular_expression(pieces: list[str], parts: list[str]) -> None:
     text, name = "".join(pieces), "".join(parts)
     last = name.rpartition(".")[2].lower()
     expected = re.search(rf"\b{re.escape(last)}\s*\(", text, re.IGNORECASE) is not None

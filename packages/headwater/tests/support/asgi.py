@@ -1,4 +1,4 @@
-"""A client that calls an application in its own thread."""
+"""A client that calls an application in the thread of the test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 
 class _Transport(httpx.BaseTransport):
-    """Call an application on an event loop that runs during a request only."""
+    """Call an application on an event loop that only runs during a request."""
 
     def __init__(self, app: FastAPI) -> None:
         self._inner = httpx.ASGITransport(app, raise_app_exceptions=False)
@@ -30,10 +30,11 @@ class _Transport(httpx.BaseTransport):
 
 
 @contextmanager
-def calling(app: FastAPI) -> Iterator[httpx.Client]:
-    """Yield a client for thousands of requests, with a third of the CPU time of a `TestClient`.
+def asgi_client(app: FastAPI) -> Iterator[httpx.Client]:
+    """Yield a client that needs a third of the CPU time of a `TestClient`.
 
-    Unlike that one, it neither starts the application nor streams, and an exception is a 500.
+    Use it for tests with thousands of requests. It neither starts the application nor streams
+    responses. An exception in the application becomes a response with status 500.
     """
     with httpx.Client(transport=_Transport(app), base_url="http://testserver") as client:
         yield client

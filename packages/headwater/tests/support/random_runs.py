@@ -1,4 +1,4 @@
-"""Random runs of tasks, for property tests: all kinds of edges, changes of tables and texts."""
+"""Random runs of tasks for property tests, with all kinds of edges, table changes and SQL texts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ RUNS = st.lists(_RUN, min_size=1, max_size=9)
 
 
 def events_of(build: Any, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the events of runs: START without and the end with inputs and outputs.
+    """Return a START event without datasets and an end event with inputs and outputs for each run.
 
-    The event of a dataset follows some of them.
+    Some runs are followed by a DatasetEvent.
     """
     found = []
     for number, run in enumerate(runs):
@@ -54,7 +54,7 @@ def events_of(build: Any, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _dataset_event(build: Any, run: dict[str, Any], time: str) -> dict[str, Any]:
-    """Return an event that renames `d`, or that changes the symlinks of a folder."""
+    """Return a DatasetEvent that renames `d`, or that changes the symlinks of a folder."""
     if run["kind"] == "dataset renamed":
         name = next((name for name in run["writes"] if name.startswith("db|")), "db|c")
         dataset = build.dataset(name)
@@ -67,7 +67,7 @@ def _dataset_event(build: Any, run: dict[str, Any], time: str) -> dict[str, Any]
 
 
 def without_files(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return runs that use no files of folders."""
+    """Return the runs without the files of folders in their inputs and outputs."""
     sides = ("reads", "writes")
     return [
         run | {side: [name for name in run[side] if "/" not in name[5:]] for side in sides}
@@ -80,12 +80,12 @@ def _nothing(_body: dict[str, Any], _kind: str) -> None:
 
 
 def _add_columns(body: dict[str, Any], _kind: str) -> None:
-    made_of = [
+    sources = [
         {"namespace": item["namespace"], "name": item["name"], "field": "x"}
         for item in body["inputs"]
     ]
     for item in body["outputs"]:
-        item["facets"]["columnLineage"] = {"fields": {"x": {"inputFields": made_of}}}
+        item["facets"]["columnLineage"] = {"fields": {"x": {"inputFields": sources}}}
 
 
 def _add_explicit(body: dict[str, Any], _kind: str) -> None:
@@ -184,7 +184,7 @@ def _add_change(body: dict[str, Any], kind: str) -> None:
 
 
 def _leave_only_text(body: dict[str, Any], kind: str) -> None:
-    """Name the table that a run drops or renames only in its SQL text."""
+    """Remove inputs and outputs; name the dropped or renamed table only in the SQL text."""
     name = next((item["name"] for item in body["outputs"] if item["namespace"] == "db"), "c")
     text = f"drop table {name}" if kind == "SQL drop" else f"alter table d rename to {name}"
     body["job"]["facets"]["sql"] = {"query": text}

@@ -207,7 +207,7 @@ _REPLACED_AFTER_BOTH_WRITES = [
 @settings(max_examples=60)
 @given(runs=RUNS)
 @example(runs=_REPLACED_AFTER_BOTH_WRITES)
-def test_columns_downstream_are_those_that_are_upstream(
+def test_downstream_and_upstream_columns_have_the_same_edges(
     runs: list[dict[str, Any]], build: Any
 ) -> None:
     """Skip renames, whose columns may only be known downstream, and edges inside a dataset."""
@@ -392,7 +392,7 @@ def test_marquez_shows_the_datasets_of_the_trees(runs: list[dict[str, Any]], bui
     """Skip datasets with a node both upstream and downstream, because it connects both sides.
 
     Marquez's API has no edges without a job, such as those between folders and files, or the
-    rename in the event of a dataset.
+    rename in a DatasetEvent.
     """
     runs = [run for run in without_files(runs) if run["kind"] != "dataset renamed"]
     state = build.state(*events_of(build, runs))

@@ -213,7 +213,7 @@ class Live:
                 self._store(waiting)
 
     def _store(self, waiting: Sequence[_Waiting]) -> None:
-        # Setting the result of a cancelled future would raise and stop the writer.
+        # Setting the result of a canceled future would raise and stop the writer.
         self._append([item for item in waiting if item[1].set_running_or_notify_cancel()])
 
     def _append(self, waiting: Sequence[_Waiting]) -> None:

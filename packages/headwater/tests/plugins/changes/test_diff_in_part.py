@@ -44,9 +44,9 @@ def _states(build: Any) -> tuple[State, State]:
 
 
 def _repeated(before: State, after: State) -> tuple[Any, int]:
-    """Return the difference and the number of queries, whose time is over at once."""
+    """Return the difference and the number of queries for it; each exceeds its deadline at once."""
     for state in (before, after):
-        whole_graph_of(state, Level.TASK)  # as earlier queries did before their time was over
+        whole_graph_of(state, Level.TASK)  # as earlier queries did before their deadline
     for number in range(1, _MOST):
         deadline.start(-1)
         try:
@@ -55,10 +55,10 @@ def _repeated(before: State, after: State) -> tuple[Any, int]:
             continue
         finally:
             deadline._END.set(None)
-    raise AssertionError(f"{_MOST} queries got no result")
+    raise AssertionError(f"no result after {_MOST} queries")
 
 
-def test_repeated_difference_gets_its_result(build: Any) -> None:
+def test_repeated_query_for_a_difference_returns_the_result(build: Any) -> None:
     answer, number = _repeated(*_states(build))
     assert number > _COUNT
     assert answer == diff_answer(*_states(build))
@@ -68,7 +68,7 @@ def test_repeated_difference_gets_its_result(build: Any) -> None:
     ]
 
 
-def test_event_between_the_queries_counts(build: Any) -> None:
+def test_event_between_queries_is_included(build: Any) -> None:
     before, after = _states(build)
     _repeated(before, after)
     event = build.run("COMPLETE", "10", "j0", "10:00:00")

@@ -1,4 +1,4 @@
-"""dbt: columns that hooks, semantic models, time spines and unit tests name."""
+"""Columns that hooks, semantic models, time spines and unit tests of dbt name."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_columns_of_the_rows_of_unit_tests_are_used(harvest: Harvest, query: Que
 def test_reader_whose_text_does_not_name_the_dataset_is_unknown(
     kind: str, text: str, verdict: str, build: Any
 ) -> None:
-    """dbt lists what hooks, macros and `is_incremental()` refer to, and reports only the query."""
+    """dbt lists the tables of hooks, macros and `is_incremental()`, but reports only the query."""
     place = "postgres://h:1|db.main"
     event = build.run("COMPLETE", "1", "copy", "08:00:00", kind=f"DBT/{kind}",
                       reads=(f"{place}.kept", f"{place}.other"),

@@ -16,7 +16,7 @@ from headwater.log import EventLog
 from headwater.projection.live import Live
 from headwater.server.app import make_app
 from headwater.server.openapi import document
-from packages.headwater.tests.support.asgi import calling
+from packages.headwater.tests.support.asgi import asgi_client
 from packages.headwater.tests.support.generated_docs import check_written, table
 from packages.headwater.tests.support.marquez import Difference, Replay
 from packages.headwater.tests.support.marquez_reasons import REASONS, SIDES, reason_of
@@ -39,7 +39,7 @@ below explains fails the test.
 @pytest.fixture
 def client(live: Live) -> Iterator[httpx.Client]:
     live.start()
-    with calling(make_app(live)) as client:
+    with asgi_client(make_app(live)) as client:
         yield client
     live.stop()
 
@@ -58,7 +58,7 @@ def replays(
     replays = []
     for folder in sorted(p for p in (recorded / "marquez-answers").iterdir() if p.is_dir()):
         log = EventLog(f"sqlite:///{tmp_path_factory.mktemp(folder.name) / 'log.db'}")
-        with calling(make_app(Live(log))) as client:
+        with asgi_client(make_app(Live(log))) as client:
             for line in (folder / "events.jsonl").read_bytes().splitlines():
                 assert client.post("/api/v1/lineage", content=line).status_code < 500
             replays.append(Replay(folder, CheckedClient(client, schemas)))

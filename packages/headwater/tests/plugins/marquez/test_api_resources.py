@@ -191,7 +191,7 @@ def test_export_is_the_same_after_a_rebuild(live: Live, client: TestClient, buil
 
 
 @pytest.mark.each_database
-def test_unwritable_log_returns_503_without_acknowledgement(
+def test_unwritable_log_returns_503_without_acknowledgment(
     live: Live, client: TestClient, build: Any
 ) -> None:
     with live.log.writing() as connection:

@@ -116,14 +116,12 @@ def test_horizon_keeps_the_sources_of_older_rows_whose_load_stays(
     assert answers_now(Live(log))["trees"] == before
 
 
-def test_horizon_keeps_a_run_that_replaced_rows_of_a_run_that_stays_for_another_table(
-    log: EventLog, build: Any
-) -> None:
+def test_horizon_keeps_a_run_that_replaced_rows_of_a_kept_run(log: EventLog, build: Any) -> None:
     append = build.run("COMPLETE", "3", "load", "08:00:03", writes=("db|t",))
     report = {"icebergCommitReport": {"commitMetrics": {"addedRecords": 1, "totalRecords": 9}}}
     append["outputs"][0]["outputFacets"] = report
     events = [
-        # Run 1 stays as the writer of `k`, which run 5 tried to update; run 2 replaced its `t`.
+        # Run 1 is kept as the writer of `k`, which run 5 tried to update; run 2 replaced its `t`.
         build.run("COMPLETE", "1", "load", "08:00:01", reads=("db|t",), writes=("db|t", "db|k")),
         build.run("COMPLETE", "2", "load", "08:00:02", writes=("db|t",)),
         append,

@@ -161,7 +161,7 @@ def test_partial_list_is_not_cached(live: Live, build: Any) -> None:
         assert client.get("/api/v2/datasets", headers=tag).status_code == 304
 
 
-def test_agent_learns_that_tags_are_unknown(live: Live, build: Any) -> None:
+def test_tags_tool_reports_unknown_tags(live: Live, build: Any) -> None:
     live.ingest(Batch([build.entry(event) for event in _runs(build)]))
     deadline.start(600)
     context = Context(lambda name, params: ask(live, find_query(name), params))

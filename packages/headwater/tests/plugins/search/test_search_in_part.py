@@ -1,4 +1,4 @@
-"""The first searches of a large store find names, and state how many nodes lack the rest."""
+"""The first searches of a large store find all names, and count the nodes without an index."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_first_search_finds_every_name(state: State) -> None:
     assert answer["uncounted"] > _COUNT
 
 
-def test_first_search_states_how_many_nodes_lack_columns(state: State) -> None:
+def test_first_search_counts_the_nodes_without_searched_columns(state: State) -> None:
     first, *_, last = answers = _until_complete(state, "fare")
     uncounted = [answer["uncounted"] for answer in answers]
     assert len(_names(first)) < _COUNT - 1
@@ -85,13 +85,13 @@ def test_first_search_states_how_many_nodes_lack_columns(state: State) -> None:
 @pytest.mark.parametrize(
     "text", ["raw", "fare", "place raw1", "column:fare", "name:raw", "namespace:db", "zzz", "lode3"]
 )
-def test_repeated_searches_end_with_the_result_of_a_whole_index(
+def test_repeated_searches_end_with_the_result_of_a_complete_index(
     state: State, build: Any, text: str
 ) -> None:
     last = _until_complete(state, text)[-1]
     deadline.start(600)
     other: State = build.state(*_runs(build))
-    other.is_past = True  # a state of the past has no index, and is scanned
+    other.is_past = True  # a past state has no index: a search scans all nodes
     assert last == {**search_answer(other, text, limit=100), "unreadTexts": last["unreadTexts"]}
 
 
@@ -142,7 +142,7 @@ def test_partial_search_is_not_cached(live: Live, build: Any) -> None:
         assert first.headers["cache-control"] == "no-store"
 
 
-def test_agent_learns_that_only_names_were_searched(live: Live, build: Any) -> None:
+def test_find_tool_reports_that_only_names_were_searched(live: Live, build: Any) -> None:
     live.ingest(Batch([build.entry(event) for event in _runs(build)]))
     deadline.start(600)
     context = Context(lambda name, params: ask(live, find_query(name), params))

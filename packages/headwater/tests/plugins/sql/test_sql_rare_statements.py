@@ -1,4 +1,4 @@
-"""Rare statements: a column that they use is never unused, and what is not read is not guessed."""
+"""Rare SQL statements: the columns that they use count as used; unknown effects are not guessed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _targets(script: Script) -> dict[str, set[str]]:
         ),
     ],
 )
-def test_columns_of_exports_and_side_queries_are_used(dialect: str, sql: str) -> None:
+def test_columns_of_exports_results_and_subqueries_are_used(dialect: str, sql: str) -> None:
     assert (("shop", "public", "orders"), "status") in _script(sql, dialect).used
 
 
@@ -108,7 +108,7 @@ def test_statement_with_unknown_effect_is_not_read(dialect: str, sql: str, reaso
         ("hive", "alter table archive exchange partition (d = 1) with table orders"),
     ],
 )
-def test_move_of_rows_between_tables_is_an_unknown_effect(dialect: str, sql: str) -> None:
+def test_move_of_rows_between_tables_has_an_unknown_effect(dialect: str, sql: str) -> None:
     script = _script(sql, dialect)
     assert script.skipped
     assert not script.is_complete
@@ -153,14 +153,14 @@ def test_definition_of_own_columns_is_complete(sql: str) -> None:
         ("postgres", "set search_path = 'public'", "public"),
     ],
 )
-def test_schema_of_use_is_that_of_the_next_tables(dialect: str, before: str, schema: str) -> None:
+def test_use_sets_the_schema_of_later_tables(dialect: str, before: str, schema: str) -> None:
     script = _script(f"{before}; insert into archive select id, amount from orders", dialect)
     assert _targets(script) == {f"{schema}.archive": {f"{schema}.orders"}}
     found = _script(f"{before}; insert into p.archive select id, amount from p.orders", dialect)
     assert _targets(found) == {"p.archive": {"p.orders"}}
 
 
-def test_database_of_use_is_that_of_the_next_tables() -> None:
+def test_use_sets_the_database_of_later_tables() -> None:
     script = _script("use database other; insert into archive select 1, 2", "snowflake")
     assert [table for table, _ in script.written] == [("other", "public", "archive")]
 
@@ -197,7 +197,7 @@ def test_table_variable_is_no_dataset() -> None:
         ("mysql", "create table x as select sum(q1) from quarters"),
     ],
 )
-def test_columns_whose_names_are_unknown_get_no_name(dialect: str, sql: str) -> None:
+def test_columns_with_unknown_names_are_omitted(dialect: str, sql: str) -> None:
     ((_, written),) = _script(sql, dialect).written
     assert not written.columns
     assert not written.has_all_columns

@@ -1,4 +1,4 @@
-"""The first queries for completeness of a large store measure some jobs, and claim no share."""
+"""The first queries for completeness of a large store measure some jobs and report no share."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _until_complete(state: State) -> list[Any]:
     return answers
 
 
-def test_first_answer_claims_no_share(state: State) -> None:
+def test_first_answer_has_no_share(state: State) -> None:
     answer = completeness_answer(state)
     assert answer["uncounted"] == len(state.jobs) - _LEAST
     assert {result["share"] for result in answer["measures"].values()} == {None}
@@ -69,7 +69,7 @@ def test_first_answer_claims_no_share(state: State) -> None:
     assert answer["orphans"] == []
 
 
-def test_repeated_answers_end_with_the_whole_one(state: State, build: Any) -> None:
+def test_repeated_queries_end_with_the_complete_answer(state: State, build: Any) -> None:
     answers = _until_complete(state)
     uncounted = [answer["uncounted"] for answer in answers]
     assert len(answers) > 3
@@ -80,7 +80,7 @@ def test_repeated_answers_end_with_the_whole_one(state: State, build: Any) -> No
     assert whole["orphans"] != []
 
 
-def test_event_between_answers_is_measured(state: State, build: Any) -> None:
+def test_event_between_queries_is_measured(state: State, build: Any) -> None:
     completeness_answer(state)
     fixed = build.run(
         "COMPLETE", "later", "p0.load0", "09:00:00", reads=("db|source",), writes=("db|raw00",),
@@ -103,7 +103,7 @@ def test_pipelines_with_unmeasured_jobs_are_missing(state: State, build: Any) ->
         assert all(whole[item["id"]] == item for item in page["items"])
 
 
-def test_agent_learns_that_completeness_is_unknown(live: Live, build: Any) -> None:
+def test_upstream_tool_reports_unknown_completeness(live: Live, build: Any) -> None:
     live.ingest(Batch([build.entry(event) for event in _runs(build)]))
     deadline.start(600)
     context = Context(lambda name, params: ask(live, find_query(name), params))

@@ -368,7 +368,7 @@ def test_pipeline_recovers_through_a_task_of_another_name(
 
 @pytest.mark.parametrize("has_data_before", [True, False])
 def test_retry_without_the_dataset_is_no_recovery(has_data_before: bool, build: Any) -> None:
-    """The failed attempt may have changed the data, or created the table."""
+    """The failed attempt may have changed data, or created the table."""
 
     def attempt(run: str, minute: int, end: str, *writes: str) -> dict[str, Any]:
         return dict(build.run(end, run, "dag.load", f"12:0{minute}:00", parent=("d12", "dag"),
