@@ -54,10 +54,7 @@ _END: ContextVar[_End | None] = ContextVar("_END", default=None)
 
 
 def start(seconds: float, clock: Clock | None = None) -> None:
-    """Set the deadline of this context, in seconds from now by a clock, by default monotonic.
-
-    The server calls it for each query. Tests and background threads pass another clock.
-    """
+    """Set the deadline of this context, in seconds from now by a clock, by default monotonic."""
     clock = clock or time.monotonic
     _END.set(_End(clock() + seconds, seconds, clock))
 
@@ -79,7 +76,7 @@ def left() -> float | None:
 def check() -> None:
     """Check the deadline. Raises DeadlineError if it has passed.
 
-    Each loop over data of unknown size calls it, or uses `watched`.
+    Call it, or use `watched`, in each loop over data of unknown size.
     """
     end = _END.get()
     if end is not None and end.left < 0:

@@ -14,7 +14,7 @@ from headwater.query.filters import NO_VALUE, Values
 def values_of(state: State, node: Node) -> Values:
     """Return the namespace, platform, type, owners and tags of a node.
 
-    Filters, groups and lists use them. A missing value is NO_VALUE.
+    A missing value is NO_VALUE.
     """
     cache = _cached_values(state)
     if node not in cache:
@@ -35,7 +35,7 @@ def determine_values(state: State, node: Node) -> Values:
 
 @once_an_event
 def _cached_values(state: State) -> dict[Node, Values]:
-    """Return the values by node, of the present event only."""
+    """Return the cached values by node; empty after each event."""
     del state
     return {}
 

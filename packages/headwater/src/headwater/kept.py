@@ -29,7 +29,7 @@ def kept(state: State, create: Callable[[State], Value]) -> Value:
 
 
 class Changes(NamedTuple):
-    """What may have changed since a revision."""
+    """Names and jobs that may have changed since a revision."""
 
     names: Collection[DatasetName]
     """Names of datasets."""

@@ -29,10 +29,9 @@ _EXPECTED = {
 def find_node(state: State, text: str, type_: str | None = None) -> Node:
     """Return the node with an id, or with a short name that matches one node.
 
-    Almost every query calls it with a text from a user. An id may lack its type: NAMESPACE:NAME is
-    enough unless it is both a job and a dataset. Short names match the full name of a job or any
-    alias of a dataset, or else the part after a dot, slash or colon. With a type, a node of the
-    other type is returned only if none matches.
+    An id may lack its type: NAMESPACE:NAME is enough unless it is both a job and a dataset. Short
+    names match the full name of a job or any alias of a dataset, or else the part after a dot,
+    slash or colon. With a type, a node of the other type is returned only if none matches.
 
     Raises:
         NotFoundError: no node matches; the message suggests similar names.

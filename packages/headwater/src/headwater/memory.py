@@ -26,10 +26,7 @@ _LARGE_BLOCK = 1024 * 1024
 
 
 class Budget:
-    """The bytes that all answers may use at the same time.
-
-    A server has one.
-    """
+    """The bytes that all answers may use at the same time."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -59,10 +56,7 @@ class Budget:
 
 
 class Account:
-    """The bytes of one answer; only one thread at a time uses it.
-
-    The server opens one per query.
-    """
+    """The bytes of one answer; only one thread at a time uses it."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -126,7 +120,7 @@ def charge(size: int = _NODE) -> None:
 def hold(response: object, size: int) -> None:
     """Let a response hold its bytes until it is dropped.
 
-    The server calls it with the size of the finished response in bytes.
+    `size` is that of the finished response in bytes.
     """
     account = _ACCOUNT.get()
     if account is not None:

@@ -13,7 +13,7 @@ __all__ = ["report"]
 def report(database: str) -> str:
     """Return a message if a log has the old name, otherwise "".
 
-    Commands print it. `database` is the file or URL of the log.
+    `database` is the file or URL of the log.
     """
     if not database.endswith("/throughline.db"):
         return ""

@@ -17,8 +17,8 @@ class Changes(Generic[Key]):
 
     Several layers read them, each from its own last revision.
 
-    The state adds to it. `newest_last` has the revision of each key's last change, and changes up
-    to `complete_since` may be missing.
+    `newest_last` has the revision of each key's last change, and changes up to `complete_since` may
+    be missing.
     """
 
     newest_last: dict[Key, int] = field(default_factory=dict)

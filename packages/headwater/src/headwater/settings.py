@@ -184,7 +184,7 @@ def variable_of(name: str) -> str:
 def resolve(given: Mapping[str, object] | None = None) -> Settings:
     """Return the settings from arguments (None: not given) and environment. Raises ConfigError.
 
-    Arguments are by the name of the setting. Commands call it before they open a log or a server.
+    Arguments are by the name of the setting.
     """
     arguments: dict[str, Any] = {
         name: value for name, value in (given or {}).items() if value is not None

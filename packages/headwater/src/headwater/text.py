@@ -68,7 +68,7 @@ def strings_in(value: object) -> Iterator[str]:
 
 
 def searched_by_name(nodes: int) -> str:
-    """Return what a search lacks whose index is not complete."""
+    """Return a note about a search whose index is not complete."""
     return (
         f"The search of {counted(nodes, 'node')} covers only names so far, because the server"
         " started a short time ago. Search again in a few seconds."

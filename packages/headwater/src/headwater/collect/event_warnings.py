@@ -230,7 +230,7 @@ def _address(owner: Json, key: str, path: str) -> Iterator[EventWarning]:
 
 
 def _texts(value: Any, path: str, keys: tuple[str, ...]) -> Iterator[EventWarning]:
-    """Yield a warning for each key whose value is no text that is not empty."""
+    """Yield a warning for each key whose value is not a non-empty string."""
     if not isinstance(value, dict):
         yield _warning(path, value, "an object")
         return

@@ -1,7 +1,6 @@
 """Parse lines into entries and rejected lines.
 
-The spool, files and Kafka share it. A rejected line is stored in the log with its reason, so that
-nothing is lost without a trace.
+A rejected line is stored in the log with its reason, so that nothing is lost without a trace.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class Lines:
     def end(self, source: str) -> None:
         """Add a final entry with the number of unlisted rejections.
 
-        `sort_lines` calls it once, after the last line; `source` is that of the last line.
+        Call it once, after the last line; `source` is that of the last line.
         """
         if missing := self.rejected - len(self.rejected_lines):
             reason = f"{missing} more lines or items were rejected"

@@ -53,7 +53,7 @@ class StuckFile(NamedTuple):
 def stuck_files(folder: Path) -> tuple[StuckFile, ...]:
     """Return the spool files that cannot be opened, without reading them.
 
-    `headwater doctor` uses it without a server. A polled folder has `SpoolTail.stuck` instead.
+    A folder that is polled has `SpoolTail.stuck` instead.
     """
     stuck: list[StuckFile] = []
 
@@ -98,10 +98,7 @@ class SpoolTail:
         grace: float = _GRACE,
         chunk_size: int = _CHUNK,
     ) -> None:
-        """Create a reader of a folder, which is created if needed.
-
-        The parameters are explained above; `chunk_size` is the number of bytes read at once.
-        """
+        """Create a reader of a folder, which is created if needed."""
         self._live = live
         self._folder = folder
         self._remove_after = remove_after
@@ -123,8 +120,8 @@ class SpoolTail:
     def poll(self) -> int:
         """Ingest all new lines; return the number of bytes read.
 
-        The server calls it four times a second. Raises LogError if the database does not respond;
-        the next call then continues from the same place.
+        Raises LogError if the database does not respond; the next call then continues from the same
+        place.
         """
         bytes_read = 0
         stuck: dict[str, str] = {}

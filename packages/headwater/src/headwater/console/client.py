@@ -221,7 +221,7 @@ def query_command(
     """
 
     def decorate(declared: Callable[..., None]) -> Callable[..., None]:
-        """Return a command that asks the query and prints its answer.
+        """Return a command that runs the query and prints its answer.
 
         `declared` has no body: only its parameters and docstring are used.
         """
@@ -263,12 +263,11 @@ def _option_of(query: str, name: str) -> str | None:
 
 
 def _dataset_meant(params: Params, error: NotFoundError) -> tuple[str, str, list[str]] | None:
-    """Return the parameter whose name fits one dataset and some jobs, the dataset's id and the
-    jobs' ids.
+    """Return the parameter whose name fits one dataset and some jobs, with their ids.
 
-    Return None if the error is about anything else. The message of a NotFoundError begins with the
-    name that was not unique, as `repr` shows it, and `nearest` has the ids of all nodes with that
-    name.
+    The second item is the id of the dataset, and the third has those of the jobs. Return None if
+    the error is about anything else. The message of a NotFoundError begins with the name that was
+    not unique, as `repr` shows it, and `nearest` has the ids of all nodes with that name.
     """
     ids = [node for node in error.nearest if node.startswith(("dataset:", "job:"))]
     datasets = [node for node in ids if node.startswith("dataset:")]

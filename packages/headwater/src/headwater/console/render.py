@@ -75,7 +75,7 @@ class SafeFormatter(logging.Formatter):
 
 
 def _escaped_text(text: Text, keep: str = "") -> Text:
-    """The styles of the text stay. Characters in `keep` are not escaped."""
+    """Return a text with its styles, escaped except for the characters in `keep`."""
     if text.plain.isprintable():
         return text
     result = text.blank_copy()

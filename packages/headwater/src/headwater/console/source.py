@@ -1,7 +1,4 @@
-"""Query a server over HTTP, or a log in this process.
-
-Commands use it through `console.client.Client`, scripts and plugins also directly.
-"""
+"""Query a server over HTTP, or a log in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the producers of column lineage report: only values, or also filters, joins and groupings.
+"""Coverage of column lineage by producer: only values, or also filters, joins and groupings.
 
 A column that a producer does not mention is unused only if the producer reports every use.
 """

@@ -166,7 +166,7 @@ def choose_rows(
     take too long to determine are in `uncounted` instead.
 
     `type_` is `job` or `dataset`. `wanted` has the selected values by facet. An answer that is
-    partial marks its counts, and the client asks again.
+    partial marks its counts, and the client repeats the request.
     """
     rows = rows_of(state)
     if nodes is None:

@@ -100,7 +100,7 @@ def _inferred_owners(
 
     A dataset without such a job inherits the owners of those whose columns it passes on.
 
-    `fields` are the names of the columns of a dataset. Return None if nobody has owners.
+    `fields` are the names of the columns of a dataset. Return None if there are none.
     """
     state = generations.state
     if node.type == "job":

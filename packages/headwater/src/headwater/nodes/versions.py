@@ -16,7 +16,7 @@ from headwater.projection.derived import records_of
 def datasets_with_version(state: State, version: str) -> list[DatasetName]:
     """Return the datasets with a version: a reported one, or the id of a run that wrote it.
 
-    Names are primary names, sorted. A user may name any version to ask what became of it.
+    Names are primary names, sorted.
     """
     candidates = sorted(kept(state, _Versions).datasets(version))
     return [name for name in deadline.watched(candidates) if has_version(state, name, version)]

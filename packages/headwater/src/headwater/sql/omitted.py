@@ -41,7 +41,7 @@ def omitted_tables(text: str, reported: Iterable[_Name]) -> list[_Name]:
 
 
 class _Place(NamedTuple):
-    """How the name of a dataset follows from the parts of its table in a text."""
+    """The rule by which the name of a dataset follows from the parts of its table in a text."""
 
     namespace: str
     prefix: str

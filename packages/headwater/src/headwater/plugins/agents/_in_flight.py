@@ -31,7 +31,7 @@ class _InFlight:
     async def begin(self, item: object) -> None:
         """Wait for a slot if the item is a request; free one if it cancels a request.
 
-        The reading side calls it for each item before the server gets it.
+        Each item must pass here before the server gets it.
         """
         message = getattr(item, "message", None)
         method, request_id = getattr(message, "method", None), getattr(message, "id", None)
@@ -45,7 +45,7 @@ class _InFlight:
     def end(self, item: object) -> None:
         """Free the slot of an answered request.
 
-        The writing side calls it after an item was sent to the client.
+        Each item must pass here after it was sent to the client.
         """
         message = getattr(item, "message", None)
         if getattr(message, "method", None) is None:
@@ -67,8 +67,6 @@ async def limited(
     """Yield streams like a reader and a writer of the SDK, with at most `most` open requests.
 
     Both are closed at the end, as by the SDK, which waits for that.
-
-    `serve_stdio` calls it with the streams of the SDK, and passes the yielded ones to the server.
     """
     in_flight, reading = _InFlight(most), anyio.CancelScope()
     to_server, requests = anyio.create_memory_object_stream[Any](0)

@@ -81,7 +81,7 @@ def _unknown_runs(source: Json) -> list[str]:
 def _unknown_reads(context: Context, source: Json) -> list[str]:
     """Return messages about what is unknown of the readers of recalled versions upstream of a node.
 
-    `source` is the answer of the query `provenance`. It asks for each version, so at most 50.
+    `source` is the answer of the query `provenance`. Each version needs a query; at most 50 count.
     """
     upstream = {source["node"], *(item["id"] for item in source["datasets"])}
     upstream |= {f"dataset:{item['namespace']}:{item['name']}" for item in source["sources"]}
@@ -161,7 +161,7 @@ class Tags(Tool):
 def _all_tags(context: Context) -> Json:
     """Return the reported tags with the number of datasets and jobs that have them.
 
-    Only the present is counted: raises ConfigError if the agent asks for an earlier moment.
+    Only the present is counted: raises ConfigError if the context has a moment.
     """
     if context.moment is not None:
         raise ConfigError("as_of: received neither a tag nor a node, expected one of them")

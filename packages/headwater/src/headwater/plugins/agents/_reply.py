@@ -46,8 +46,7 @@ class Context:
 
     `source` answers queries on a server or a log. `url` is the address of the page; None if there
     is none. `reporter` is a `Reporter`; without one, the tools cannot write. Queries and pages show
-    the lineage as of `moment`, a time or the id of a run; by default the present. `call` sets it to
-    the argument `as_of` of the tool.
+    the lineage as of `moment`, a time or the id of a run; by default the present.
     """
 
     source: Source
@@ -127,7 +126,7 @@ def reply(
 def unresolved(error: NotFoundError) -> Json:
     """Return the answer about a node or column that does not exist or is ambiguous.
 
-    `call` returns it instead of an error, so that the agent can choose a candidate.
+    An agent gets it instead of an error, so that it can choose a candidate.
     """
     candidates = list(error.nearest)
     # Only an ambiguous name has ids as candidates, even in the response of a server.
@@ -155,8 +154,7 @@ def written(answer: Json) -> str:
 
     Items are removed from the end of the longest list; `omitted` counts them.
 
-    `call` passes the answer of each tool through it. If no list is left to cut, the answer is only
-    a status and a message.
+    If no list is left to cut, the answer is only a status and a message.
     """
     omitted: dict[str, int] = {}
     answer = {key: item if key in _OWN else _marked(item) for key, item in answer.items()}

@@ -30,7 +30,7 @@ _MOST = 100
 
 @dataclass(frozen=True)
 class Reporter:
-    """Sends what an agent reports. The endpoint or the command makes it; the tool `report` uses it.
+    """Sends what an agent reports.
 
     `agent` is the name of the agent and of its job. `send` stores an event, a JSON object. `run_id`
     is the run of reports that name no run; without it, each of them gets a new run. `parents` are

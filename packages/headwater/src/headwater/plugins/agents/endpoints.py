@@ -86,7 +86,7 @@ async def _answer(
 ) -> str:
     """Call a tool in a thread, with the time limit of queries and a slot for one.
 
-    The server of the SDK calls it with the name and the arguments that the agent sent.
+    `name` and `arguments` are those that the agent sent.
     """
     state = state_of(request)
     deadline.start(state.longest_query)
@@ -95,7 +95,7 @@ async def _answer(
 
 
 def _query(live: Live, name: str, params: Params, *, may_read_sql: bool) -> Any:
-    """Answer a query for a tool; `Context.query` calls it.
+    """Answer a query for a tool.
 
     SQL is left out if it may not be read.
     """

@@ -254,8 +254,8 @@ def tools_of(*, may_report: bool) -> Mapping[str, type[Tool]]:
 def call(name: str, arguments: Mapping[str, object], context: Context) -> str:
     """Return a tool's answer as JSON text.
 
-    The server calls it with what an agent sent. A node that does not exist gives an answer with
-    candidates instead of an error.
+    `name` and `arguments` are those that the agent sent. A node that does not exist gives an answer
+    with candidates instead of an error.
 
     Raises:
       ConfigError: the tool or an argument is invalid.

@@ -42,8 +42,7 @@ class Changed(NamedTuple):
 def find_failed(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
     """Find runs that failed or were aborted.
 
-    `Watch` calls this and the other functions by the kind of a rule. With `changed`, they look only
-    at what may have changed.
+    Only the runs in `changed` are searched.
     """
     for run in changed.runs:
         if is_failed(state, run) and _concerns(state, rule, run):

@@ -53,7 +53,7 @@ class FiredAlert:
 class Alerts:
     """The alerts of one log. A rule fires once per cause; the cause stays stored.
 
-    `Watch` is the only writer. Causes are the keys that the finders return.
+    Causes are the keys that the functions of `_causes` return.
     """
 
     def __init__(self, log: EventLog) -> None:

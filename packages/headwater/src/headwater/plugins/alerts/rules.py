@@ -42,7 +42,7 @@ _HIDDEN = "the message is hidden because it contains SQL; set `sql: true` in the
 class _Action(Document):
     """An action on an alert. It sends SQL and source code only with `sql: true`.
 
-    `Watch` calls `shown`, and then `act` of the subclass with the result.
+    The method `act` of a subclass gets the result of `shown`.
     """
 
     sql: bool = False

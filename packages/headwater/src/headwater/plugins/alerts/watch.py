@@ -78,10 +78,7 @@ class Watch(ThreadedWorker):
             self._standing_at = time.monotonic() + max(_STANDING_SECONDS, _STANDING_SHARE * took)
 
     def act(self) -> None:
-        """Perform pending actions; retries wait longer each time.
-
-        `run` calls it after each check.
-        """
+        """Perform pending actions; retries wait longer each time."""
         if time.monotonic() < self._not_before:
             return
         results = [

@@ -31,7 +31,7 @@ def stated_entry(
         NotFoundError: as `alias_entry` and `rule_entry`.
         ConfigError: also if a rule is meant to separate names.
 
-    The command and the endpoint call it, and store the entry.
+    The caller stores the entry.
     """
     if not is_rule:
         return alias_entry(state, one, other, now, is_removed=is_removed, is_separate=is_separate)

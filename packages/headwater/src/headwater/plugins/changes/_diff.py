@@ -33,7 +33,7 @@ Change = TypeVar("Change", SchemaDifference, CodeDifference)
 
 @dataclass(slots=True)
 class _Progress:
-    """What queries found about two states so far."""
+    """The results of queries about two states so far."""
 
     after: object
     """The token of the later state."""

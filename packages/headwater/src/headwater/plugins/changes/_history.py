@@ -94,7 +94,7 @@ def _failed(generations: Generations, name: DatasetName) -> list[models.FailedEn
 
 
 def _checked(state: State, name: DatasetName) -> list[models.CheckedEntry]:
-    """Return an entry per run of checks of the dataset."""
+    """Return an entry per check of the dataset."""
     return [
         {
             "done": "checked",

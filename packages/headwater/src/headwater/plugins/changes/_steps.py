@@ -18,8 +18,7 @@ from headwater.projection import Run, State, outcome
 class Step(NamedTuple):
     """A generation of a task, with the edges that it added and removed; times in microseconds.
 
-    `_timeline` shows the edges. They are changes of what is effective: an older generation with the
-    same edges can stay.
+    The edges are changes of what is effective: an older generation with the same edges can stay.
     """
 
     began: int

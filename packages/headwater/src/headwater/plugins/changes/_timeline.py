@@ -226,7 +226,7 @@ def _runs_of(state: State, ref: JobRef) -> list[Run]:
 
 
 def _of_failures(state: State, runs: Iterable[Run]) -> Iterator[Change]:
-    """Yield a change for each run that failed, was aborted or was lost."""
+    """Yield a change for each run that failed, was aborted or has no end event."""
     for run in deadline.watched(runs):
         if condition_of(state, run) not in _BAD:
             continue
@@ -277,7 +277,7 @@ def _of_graph(
 class _GraphHistory:
     """The edges, runs and code of a graph, updated generation by generation.
 
-    `_of_graph` passes it all steps in the order of their starts, and then asks for each change.
+    Pass all steps to `take` in the order of their starts before calling `is_still_there`.
     """
 
     def __init__(self, state: State, graph: Graph, scope: Scope, level: Level) -> None:

@@ -193,5 +193,5 @@ def _time(at: str | None) -> Text:
 
 
 def _by(run: RunSummary | None) -> Text:
-    """Return which run did it; empty for None."""
+    """Return a text with the run that did it; empty for None."""
     return Text(f"  by {run['job']['name']} {run['runId']}" if run else "", "dim")

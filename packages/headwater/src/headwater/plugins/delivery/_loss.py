@@ -54,7 +54,7 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
 
 
 def losses_of(live: Live, rewritings: Mapping[str, Rewriting], since: int = 0) -> list[Loss]:
-    """Return, per kind of fact, the facts of the stored events and those that arrive per backend.
+    """Return, per kind of fact, how many are reported, and how many arrive at each backend.
 
     Args:
         since: the earliest event, in microseconds.
@@ -122,7 +122,7 @@ def _arrived(
 
 
 def _shown_facts(live: Live, rewriting: Rewriting, since: int) -> Iterator[_Fact]:
-    """An event that the backend would reject yields nothing."""
+    """Yield the facts that a backend shows; none of an event that it would reject."""
     cache: NewestRuns = {}
     for seq, raw in events_since(live, since):
         try:
@@ -168,7 +168,10 @@ def _facts(body: Body, dataset_name: Name) -> Iterator[_Fact]:
 def _dataset_facts(
     dataset: Body, own: tuple[str, ...], job: tuple[str, ...], dataset_name: Name
 ) -> Iterator[_Fact]:
-    """`own` is the dataset as a fact, and `job` the job that uses it, empty without one."""
+    """Yield the facts of a dataset of an event.
+
+    `own` is the dataset as a fact, and `job` the job that uses it, empty without one.
+    """
     for place in ("facets", "inputFacets", "outputFacets"):
         yield from ((f"dataset {name}", own) for name in dataset.get(place) or {})
     if facet_of(dataset, "datasetType").get("datasetType") == "MODEL":

@@ -108,7 +108,7 @@ def graph_preview(
 
 
 def _edges(source: Source, level: LevelName) -> Iterator[_Edge]:
-    """A `Source` is a function that queries a server or log, see `console.source`."""
+    """Yield the data edges at a level, from a function that queries a server or a log."""
     for row in every(source, "edges", {"level": level, "kind": "data"}):
         job, dataset = row["job"], row["dataset"]
         name = DatasetName(dataset["namespace"], dataset["name"])

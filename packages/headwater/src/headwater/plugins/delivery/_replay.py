@@ -97,7 +97,7 @@ def opened_events(source: str, api_key: str | None) -> Iterator[Events]:
 
 
 def _is_log(source: str) -> bool:
-    """Raises ConfigError if the path does not exist."""
+    """Return True if a source is a log. Raises ConfigError if its path does not exist."""
     if "://" in source:
         return not source.startswith(_SERVER)
     path = Path(source)
@@ -125,7 +125,7 @@ def _of_files(source: str, redactor: Redactor) -> Iterator[Lines]:
 
 
 def _copied(live: Live, portions: Iterable[Lines]) -> Events:
-    """Duplicates are stored once.
+    """Store events in a log; duplicates are stored once.
 
     `reason` of the result begins with the place of the invalid event.
     """

@@ -2,8 +2,7 @@
 
 Some backends replace lineage with every event, so each event must be complete.
 
-`payloads` asks for the context of each event and passes it to the rewriting of the backend. A body
-is an event, dataset or facet as JSON.
+A body is an event, dataset or facet as JSON.
 """
 
 from __future__ import annotations
@@ -118,7 +117,8 @@ class Contexts:
     def of_run(self, key: RunKey) -> RunContext:
         """Return the context of a run.
 
-        The context is empty if the run was deleted. It includes later events than that to deliver.
+        The context is empty if the run was deleted. It may include events that arrived after the
+        one to deliver.
         """
         state, newest_runs = self._state, self._newest_runs
         run = state.runs.get(key)
@@ -241,9 +241,7 @@ class Contexts:
     def _engines(
         self, run: Run, ancestry: list[Run], models: Iterable[Model]
     ) -> Iterator[tuple[JobRef, str]]:
-        """Yield the engine of each job that the payload names, as DataHub derives jobs from their
-        engine.
-        """
+        """Yield the engine of each job in the payload; DataHub's id of a job contains it."""
         state, newest_runs = self._state, self._newest_runs or {}
         upstream = [RunKey(run_id or "", job) for job, run_id in run.upstream or ()]
         model_jobs = {ref for model in models for ref in (*model.trained_by, *model.used_by)}

@@ -89,8 +89,7 @@ class Forwarder(ThreadedWorker):
             UnavailableError: `tries` attempts for one event failed, or the next one would begin
                 later than its `patience` after the backend last accepted or rejected an event.
 
-        None for `tries` means five. A single command uses it; the server retries without an end
-        instead.
+        None for `tries` means five. A worker that was started retries without a limit instead.
         """
         tries = tries or _ONCE_TRIES
         self._progress_at = time.monotonic()

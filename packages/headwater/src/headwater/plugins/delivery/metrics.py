@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def metrics(live: Live) -> Iterator[Metric]:
     """Yield the backlog, the dead letters and the last result of each backend.
 
-    The plugin registers it as a part `metrics`. Alert rules of users refer to the names. The
-    backlog includes dead letters that are to be sent again.
+    Alert rules of users refer to the names. The backlog includes dead letters that are to be sent
+    again.
 
     Raises:
         LogError: the database does not respond.

@@ -55,7 +55,7 @@ def write_file(ask: Source, node: str | None) -> str:
         NotFoundError: there is no such node.
 
     `ask` answers queries. `node` is an id or name; None for all nodes. The page finds each answer
-    by its key (`_key`), so the queries must be those that it asks.
+    by its key (`_key`), so the queries must be those that it sends.
     """
     code, worker, style = map(_asset, ("index-*.js", "elk-worker*.js", "style-*.css"))
     root = None if node is None else ask("node", {"node": node})["id"]

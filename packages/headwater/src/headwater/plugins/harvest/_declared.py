@@ -1,7 +1,6 @@
 """Datasets and jobs as catalogs describe them, and the events that declare them.
 
-The importers of catalogs share it. Times of events are those of the export, so equal exports give
-equal events.
+Times of events are those of the export, so equal exports give equal events.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Tables, tags and exposures in the manifest of a dbt project.
 
-A node is a model, seed, snapshot or test by its unique id, such as `model.shop.orders`. `_dbt`
-makes events of dbt's files with these functions.
+A node is a model, seed, snapshot or test by its unique id, such as `model.shop.orders`.
 """
 
 from __future__ import annotations
@@ -158,7 +157,7 @@ def tags_of(definition: Artifact, columns: Iterable[str]) -> tags_dataset.TagsDa
 def assertions_of(
     tests: Iterable[tuple[Artifact, Artifact]],
 ) -> dq.DataQualityAssertionsDatasetFacet:
-    """Return the results of tests as assertions, like OpenLineage's library; test and result.
+    """Return the results of tests as assertions, like OpenLineage's library.
 
     Each item is the entry of a test in the manifest, and its result.
     """
@@ -275,8 +274,8 @@ class _TableConfigFacet(DatasetFacet):
 def table_config(definition: Artifact, options: Options) -> dict[str, DatasetFacet]:
     """Return the facet with the texts of a project that may name columns of a table.
 
-    They are given, and for a source also those that `dbt source freshness` reads. dbt 1.10 moved
-    the options of sources into `config`. Without texts, the facet replaces an earlier one.
+    `options` has them; for a source, those that `dbt source freshness` reads are added. dbt 1.10
+    moved the options of sources into `config`. Without texts, the facet replaces an earlier one.
 
     `definition` is the entry of the table in the manifest.
     """

@@ -62,7 +62,7 @@ class OpenMetadata:
     def harvest(
         self, cursor: Cursor, since: datetime | None, redactor: Redactor
     ) -> Iterator[Portion]:
-        """Yield the events of all files; equal edges of several exports are one. ConfigError.
+        """Yield the events of all files; equal edges of several files are one. Raises ConfigError.
 
         The caller drops known events, so that `cursor` and `since` are not used.
         """
@@ -140,7 +140,7 @@ class _Export:
 
 
 def _rows(path: Path) -> list[_Row]:
-    """Read the rows of a CSV file, which may be compressed. Raises ConfigError.
+    """Read the rows of a CSV file, which may be compressed.
 
     Raises ConfigError for a file without the required columns, or a row without their values.
     """

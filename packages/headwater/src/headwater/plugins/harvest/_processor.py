@@ -49,8 +49,6 @@ class Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
         Raises:
             FileNotFoundError: the library then reads another file.
             ConfigError: the file is no mapping or too large.
-
-        A path that does not exist is not an error for the library.
         """
         content = parse_yaml(Path(path).read_bytes(), path, may_alias=True)
         if not isinstance(content, dict):

@@ -1,6 +1,6 @@
 """Run a harvester: keep its cursor, drop known events, store the new ones, and count them.
 
-`commands` creates a `State` and a `Harvest`, which reads and stores the portions of a `Harvester`.
+A `Harvest` reads and stores the portions of a `Harvester`.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class _Harvesters(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a harvester: its own options and the common ones.
 
-        typer calls it with the name that the user typed. None if there is no such harvester.
+        `cmd_name` is the name that the user typed. Return None if there is no such harvester.
         """
         from headwater.plugins.harvest.harvester import load_harvester
 
@@ -91,7 +91,7 @@ def _command(function: Callable[..., Any]) -> Any:
 
 
 def _run(create: Callable[[], Harvester], options: _Options) -> None:
-    """Harvest; show the summary before or after storing, and ask in between unless `yes`.
+    """Import and show the summary: after storing with `yes`, else before, with a confirmation.
 
     `create` returns the harvester with its own options; it may raise ConfigError.
     """

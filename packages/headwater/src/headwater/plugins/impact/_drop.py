@@ -77,7 +77,7 @@ def drop_verdict(
     rows: Sequence[AffectedNode],
     possible: Sequence[AffectedNode],
 ) -> DropVerdict:
-    """Return the verdict on dropping a column, for the query `impact`.
+    """Return the verdict on dropping a column.
 
     `field` is the name of the column of `root`. `values` takes values from it, and `rows` depends
     on it indirectly. Jobs and views without column lineage appear only as nodes in `possible`.

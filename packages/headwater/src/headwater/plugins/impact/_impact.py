@@ -41,7 +41,7 @@ def impact(generations: Generations, root: Node, level: Level, depth: int) -> Af
     Readers of a dataset are at the distance 1, the datasets that they write at 2. A dataset whose
     contents were replaced since is only passed through: nothing in it depends on the node now.
 
-    `depth` is in edges; -1 has no limit. The query `impact` calls it for a node.
+    `depth` is in edges; -1 has no limit.
     """
     walked = reached(generations, root, "down", level)
     graph = LevelGraph.build(generations, level, walked)

@@ -27,10 +27,9 @@ def clean_datasets(
 ) -> list[CleanDataset]:
     """Return the datasets near bad versions whose present contents have none of their data.
 
-    The query `incident` lists them as clean. `spread` is what the versions reached, from
-    `spread_of`. Candidates are the datasets downstream of the versions and their own datasets;
-    those in `spread` that contain the data now are left out. `isProven` is false if times were
-    needed.
+    `spread` is what the versions reached, from `spread_of`. Candidates are the datasets downstream
+    of the versions and their own datasets; those in `spread` that contain the data now are left
+    out. `isProven` is false if times were needed.
     """
     state = generations.state
     affected = {node.node.dataset_name for node in spread.nodes if _is_current_dataset(node)}

@@ -22,7 +22,7 @@ def gaps_of(
     downstream: Sequence[JobRef],
     deleted_before: int,
 ) -> Iterator[VersionGap]:
-    """Yield what is unknown about a version, for the queries `version` and `incident`.
+    """Yield what is unknown about a version.
 
     `writers` and `downstream` are jobs that did not report the versions of their inputs. `writers`
     wrote the version; `downstream` are connected with it only by times. `deleted_before` is the

@@ -86,7 +86,7 @@ def incident_answer(
 
 
 def message_of(state: State, subject: Subject, spread: Spread, readers: int) -> str:
-    """Return a message to owners about an incident, for the query and the alert.
+    """Return a message to owners about an incident.
 
     Its lines are the bad versions, the counts, and one line per owner with the affected nodes.
     `readers` is the number of runs that read the versions.
@@ -189,8 +189,7 @@ def writes_to_repeat(
 ) -> Iterator[tuple[Generation, DatasetName]]:
     """Yield the writes of the datasets that contain the bad versions or their data now.
 
-    `reruns` turns them into commands. A dataset that was written again without the data is left
-    out.
+    A dataset that was written again without the data is left out.
     """
     for named in versions:
         present = {generation.writer for generation in generations.writing(named.name)}

@@ -23,10 +23,7 @@ _NEAREST = 5
 
 
 class Version(NamedTuple):
-    """A version of a dataset, with the generations that wrote it.
-
-    `find_version` and `version_of` make them. The queries of versions and incidents pass them on.
-    """
+    """A version of a dataset, with the generations that wrote it."""
 
     name: DatasetName
     version: str

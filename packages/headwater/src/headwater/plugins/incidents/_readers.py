@@ -74,7 +74,7 @@ def readers_of(generations: Generations, version: Version) -> Readers:
 def _reading(generations: Generations, name: DatasetName) -> Iterator[Generation]:
     """Yield all generations with runs that read a dataset.
 
-    The query jobs of a task are among the readers only after `of_task` split the task.
+    First, `of_task` adds the copies of the generations at the times of queries.
     """
     for ref in generations.readers(name):
         of_task(generations, ref)  # adds to `queries`

@@ -94,8 +94,6 @@ def subject_of_checks(
 
     Raises:
         NotFoundError: there are none, or no run is known to have written what was checked.
-
-    The query `incident` and the alert rule `incident` call it.
     """
     if not failures:
         message = f"no check of {node_id(node)} fails now; pass the id of a run, or DATASET@VERSION"

@@ -40,7 +40,7 @@ MOST = 20
 def deleted_before(log: EventLog) -> int:
     """Return the time (microseconds) before which events were deleted; 0 if none were.
 
-    Queries load it from the log, and the query gets it as `stored`.
+    Queries get it as `stored`, because only the database of the log has it.
     """
     return log.pruned_until()
 
@@ -194,8 +194,8 @@ def _outputs(
 class Affected:
     """A node that contains or uses data of a version.
 
-    `_parts` makes one per generation, and `spread_of` merges those of a node. `first` is the start
-    (microseconds) of its first run. `is_proven` is true if reported versions prove a way to it.
+    `first` is the start (microseconds) of its first run. `is_proven` is true if reported versions
+    prove a way to it.
     """
 
     node: Node
@@ -237,10 +237,7 @@ class Affected:
 
 
 class Spread(NamedTuple):
-    """The nodes that contain or use data of a version.
-
-    `spread_of` makes it. The other modules of incidents read it.
-    """
+    """The nodes that contain or use data of a version."""
 
     nodes: list[Affected]
     """In the order of their first runs."""

@@ -35,8 +35,8 @@ class _Rule(Protocol):
 def find_incidents(state: State, rule: _Rule, _changed: object) -> Iterator[tuple[str, Finding]]:
     """Yield a key and a finding for each dataset with failed checks and each recalled version.
 
-    The plugin of alerts calls it. The key identifies the incident: a message is sent once per key.
-    `_changed` is unused; other rules are told what changed.
+    The key identifies the incident: a message is sent once per key. All datasets are searched, so
+    `_changed` is unused.
     """
     for name in deadline.watched(set(state.identity)):
         if rule.matches_dataset(state.identity.names(name)):

@@ -48,10 +48,7 @@ class Progress(NamedTuple):
 
 
 def save(log: EventLog, group: str, progress: Mapping[Partition, Progress]) -> None:
-    """Store the positions of a group in some partitions. Raises LogError.
-
-    `KafkaReader` calls it every few seconds.
-    """
+    """Store the positions of a group in some partitions. Raises LogError."""
     table, now = _partitions, time.time_ns() // 1_000
     with log.writing() as connection:
         for partition, (following, end) in sorted(progress.items()):

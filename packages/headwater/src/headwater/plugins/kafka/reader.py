@@ -44,10 +44,7 @@ Properties = dict[str, str | int | float]
 
 
 class KafkaReader(ThreadedWorker):
-    """A reader of topics that runs in its own thread.
-
-    `workers` makes it, and the server starts and stops it.
-    """
+    """A reader of topics that runs in its own thread."""
 
     def __init__(self, properties: Properties, topics: Sequence[str], live: Live) -> None:
         """Create a consumer with properties of librdkafka.

@@ -42,10 +42,7 @@ _MOST_PAIRS = 10_000
 
 
 class Group:
-    """The nodes of a group, and the groups in it.
-
-    `MapIndex.groups` has it by its path.
-    """
+    """The nodes of a group, and the groups in it."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -59,7 +56,7 @@ class Group:
 class MapIndex:
     """The groups of a state, as of the revision of the last update.
 
-    The query `map` updates it first, then reads `groups`, `paths` and `problems`.
+    Call `update` before reading `groups`, `paths` or `problems`.
     """
 
     def __init__(self, state: State) -> None:

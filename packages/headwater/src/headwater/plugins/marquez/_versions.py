@@ -60,10 +60,7 @@ class JobVersion:
 
 
 class Versions:
-    """The versions of one state, cached by dataset; their ids are derived from their content.
-
-    `Converter` has one per answer.
-    """
+    """The versions of one state, cached by dataset; their ids are derived from their content."""
 
     def __init__(self, state: State) -> None:
         self._state = state

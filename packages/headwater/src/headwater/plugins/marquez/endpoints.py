@@ -250,8 +250,8 @@ def _check_namespace(state: State, name: str) -> None:
 
 
 def _jobs(state: State, jobs: list[Job], limit: int, offset: int) -> marquez.Jobs:
-    # Comparing numbers is faster than comparing jobs: first drop jobs too old for the page.
     """Return one page of jobs, last updated first."""
+    # Comparing numbers is faster than comparing jobs: first drop jobs too old for the page.
     newest = nlargest(offset + limit, [job.last or 0 for job in reversed(jobs)])
     oldest = newest[-1] if newest else 0
     recent = [job for job in jobs if (job.last or 0) >= oldest]

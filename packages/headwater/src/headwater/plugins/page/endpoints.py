@@ -57,7 +57,7 @@ for _path in _PATHS:
 def not_found(request: Request) -> Response | None:
     """Return the page for browsers at an unknown address; it shows an error.
 
-    The server calls it for an error 404. None leaves the error to the API.
+    None leaves the error to the API.
     """
     is_browser = "text/html" in request.headers.get("accept", "")
     is_page = not request.url.path.startswith(("/api/", "/assets/"))

@@ -113,7 +113,7 @@ class _Entry:
 
 
 def _entries(generations: Generations, walked: Walked, level: Level) -> list[_Entry]:
-    """Each is a run at the level, or a declaration. `walked` are the generations upstream."""
+    """Return the runs at a level, and the declarations, of `walked`: the generations upstream."""
     state = generations.state
     found: dict[RunKey, _Entry] = {}
     declared = []

@@ -34,8 +34,6 @@ def signed(statement: Statement, key: Path) -> dict[str, Any]:
 
     Raises:
         ConfigError: the file has no usable key, or securesystemslib is not installed.
-
-    The command `provenance --bundle` writes it.
     """
     signer = _signer(key)
     from securesystemslib.dsse import Envelope

@@ -42,8 +42,8 @@ def remove(
     Raises:
         LogError: since the event `newest`, one arrived that belongs to a deleted run.
 
-    `prune` calls it with a `Plan`: `seqs` and `runs` are to be deleted, `newest` is the last `seq`
-    that the plan knows, and `cutoff` and `horizon` are in microseconds.
+    `seqs` and `runs` are to be deleted, `newest` is the last `seq` that was considered, and
+    `cutoff` and `horizon` are in microseconds.
     """
     c = schema.events.c
     later = select(c.kind, c.body).where(c.seq > newest)

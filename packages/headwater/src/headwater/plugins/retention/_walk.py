@@ -21,7 +21,7 @@ class Walk:
 
     With a horizon, older rows of a load's own table are not followed.
 
-    `prune` alternates `runs` and `spare` until `spare` finds nothing. `horizon` is a time in
+    Alternate `runs` and `spare` until `spare` finds nothing. `horizon` is a time in
     microseconds; None follows all rows.
     """
 

@@ -57,7 +57,7 @@ Fact = tuple[object, ...]
 class Plan:
     """The deletable events by `seq`, and the ids of their runs; `newest` is the last `seq` read.
 
-    `plan` makes it and `prune` carries it out. Times are in microseconds.
+    Times are in microseconds.
     """
 
     cutoff: int
@@ -211,7 +211,7 @@ def _read(log: EventLog, cutoff: int) -> _Reading:
 def _graph(log: EventLog, newest: int, without: frozenset[int] = frozenset()) -> list[object]:
     """Return the edges of all levels from the events up to `newest`, except the `without` ones.
 
-    `prune` compares two of them: they must be equal.
+    The graphs with and without the deleted events must be equal.
     """
     state = State()
     with gc_paused():

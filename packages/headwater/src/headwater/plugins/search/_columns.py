@@ -32,8 +32,8 @@ class NamedColumns:
 
     `update` and `count` apply changes. `read` reads SQL texts, only some of them in each query.
 
-    An `Index` keeps one per state. It passes changes to `update`, then calls `count` and `read`,
-    and indexes the datasets in `changed` again.
+    Pass changes to `update`, call `count` and `read`, and then index the datasets in `changed`
+    again.
     """
 
     def __init__(self, state: State) -> None:
@@ -206,7 +206,7 @@ class _Described(NamedTuple):
 
     @classmethod
     def of(cls, facet: Json) -> _Described:
-        """The facet is unchecked JSON: parts of a wrong type are ignored."""
+        """Read the names in a facet of unchecked JSON; parts of a wrong type are ignored."""
         fields = facet.get("fields")
         items = fields.items() if isinstance(fields, dict) else ()
         described = [(str(name), field) for name, field in items if isinstance(field, dict)]

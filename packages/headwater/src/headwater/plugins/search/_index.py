@@ -44,7 +44,7 @@ create virtual table parts using fts5vocab(texts, instance);
 class Index:
     """The texts of all nodes of a state, as of the revision of the last update.
 
-    `index_of` updates and returns the one of a state; the thread in `background` updates it too.
+    `index_of` returns the one of a state, with the newest changes.
     """
 
     def __init__(self, state: State) -> None:

@@ -95,7 +95,7 @@ def _filtered_hit(state: State, node: Node, kind: Kind, value: str) -> Hit:
 def _similar(state: State, text: str, *, with_sql: bool) -> list[Hit]:
     """Return the nodes that contain words with a similar spelling, each with its best match.
 
-    `search` calls it if no node matches. Such hits have `is_fuzzy`.
+    These hits have `is_fuzzy`.
     """
     wanted = "_".join(text.casefold().split())
     hits = {

@@ -16,7 +16,7 @@ from headwater.runs.summary import newest_run
 
 
 class Kind(IntEnum):
-    """What a text of a node is, most relevant first. Answers have the names in lower case."""
+    """The kinds of the texts of a node, most relevant first; in lower case in answers."""
 
     NAME = 0
     COLUMN = 1

@@ -224,7 +224,7 @@ def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
 
 
 def _newest(state: State, graph: LevelGraph) -> Iterator[models.NewestDataset]:
-    """Yield the datasets of the newest runs first, as `newest_answer` lists them."""
+    """Yield tables and models that exist, those written by the newest runs first."""
     jobs = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
     seen: set[Node] = set()
     for ref in deadline.watched(jobs):

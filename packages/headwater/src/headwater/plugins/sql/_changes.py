@@ -1,8 +1,8 @@
 """Interpret UPDATE, DELETE and MERGE as the SELECT whose rows they write.
 
-`statements` calls these readers for the nodes that sqlglot parsed. `session` has the tables and
-temporary tables that the statement can see. A value goes into a column of the changed table, the
-target. The SELECT has one item per value, so `_query` finds the origins of each.
+`session` has the tables and temporary tables that the statement can see. A value goes into a column
+of the changed table, the target. The SELECT has one item per value, so `_query` finds the origins
+of each.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def clauses(node: exp.Expr) -> Iterator[tuple[Kind, exp.Expr]]:
 def is_opaque(node: exp.Expr, dialect: str) -> bool:
     """Return True for an expression that may use columns without naming them.
 
-    COLUMNS('...'), the `$1` of Snowflake, the type of a table, and queries in quotes, as in
-    `dblink('select ...')`.
+    Examples are COLUMNS('...'), the `$1` of Snowflake, the type of a table, and queries in quotes,
+    as in `dblink('select ...')`.
     """
     if isinstance(node, exp.Literal) and node.is_string:
         is_argument = isinstance(node.parent, exp.Func)

@@ -101,7 +101,7 @@ def _check_target(parsed: exp.Expr) -> None:
 
 
 def _filled(parsed: exp.Expr) -> exp.Insert | None:
-    """Return the INSERT that a materialized view of ClickHouse makes into its table, by name."""
+    """Return the INSERT by which a materialized view of ClickHouse fills its table, by name."""
     properties = parsed.args.get("properties") if isinstance(parsed, exp.Create) else None
     to_table = properties.find(exp.ToTableProperty) if properties else None
     if to_table is None:

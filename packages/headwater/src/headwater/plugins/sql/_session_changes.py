@@ -1,6 +1,4 @@
-"""Statements that change what the names of later statements mean, such as USE, or that move rows
-without naming columns.
-"""
+"""Statements that change what later names mean, or that move rows without naming columns."""
 
 from __future__ import annotations
 

@@ -221,8 +221,8 @@ class SqlReader(ThreadedWorker):
     def _next(self, state: State) -> Run | None:
         """Take an item from a queue; return it if it is a run with SQL.
 
-        It is None if other runs were queued instead, or if the item has no SQL; the caller calls it
-        again.
+        Return None if other runs were queued instead, or if the item has no SQL; call it again
+        then.
         """
         if self._runs:
             key, _ = self._runs.popitem()
@@ -331,10 +331,9 @@ def _users(state: State, dataset: DatasetName) -> Iterable[JobRef]:
 def _readings(state: State, run: Run) -> Iterator[tuple[str, Arguments]]:
     """Yield the text that queries about a run read, with the other arguments.
 
-    It is read without known columns when its event arrives, and again by a start without a snapshot
-    (see `events._sql_datasets`).
-
-    The second one has the columns of the tables that are known when a query is answered.
+    The first item has no known columns, as when its event arrives, or is read again by a start
+    without a snapshot (see `events._sql_datasets`). The second one has the columns of tables that
+    are known when a query is answered.
     """
     if (text := text_of_run(state, run)) is None:
         return

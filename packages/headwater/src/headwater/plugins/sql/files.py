@@ -1,6 +1,6 @@
 """The edges between tables and columns that an SQL file states.
 
-`headwater pr` compares the files of a change with it, without a database: schemas are unknown.
+The files of a change are compared without a database, so schemas are unknown.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ class Frame:
 def combined(name: str, relations: Iterable[Relation]) -> Origins:
     """Return a column of the first relation that has it.
 
-    JOIN … USING needs it: `relations` are the sources on one side. A source with unknown columns is
+    For JOIN … USING, `relations` are the sources on one side. A source with unknown columns is
     assumed to have the column if no other one can.
     """
     relations = list(relations)

@@ -247,7 +247,7 @@ def _read_all(
 
 
 class Part(NamedTuple):
-    """What a statement of a script reads and writes, by table that it writes."""
+    """A statement of a script, with its reads and writes by table that it writes."""
 
     sql: str
     """The statement without the beginnings of blocks before it."""
@@ -338,8 +338,9 @@ def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
 
 
 def _without_blocks(sql: str) -> tuple[str, str, list[str]]:
-    """Return a statement without the BEGIN, IF, ELSE or LOOP before it; the text of these; and the
-    words among them that open a block with an END of its own.
+    """Return a statement without the BEGIN, IF, ELSE or LOOP before it, and what was removed.
+
+    The latter is a text, and the words in it that open a block with an END of its own.
 
     Raises:
         UnreadError: a loop assigns the rows of a query to a variable.

@@ -124,7 +124,7 @@ class Session:
     def relation(self, found: exp.Table) -> Relation:
         """Return the columns of a name.
 
-        A table without known columns has each column that is asked for.
+        A table without known columns is assumed to have every requested column.
         """
         if self.is_temporary(found):
             own = self.temporary.get(found.name, SessionTable())

@@ -256,7 +256,7 @@ def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
 
 
 def _use_queries(clause: exp.Expr, statement: Statement, session: Session) -> None:
-    """Record the columns that the queries in a clause use which does not decide what is written."""
+    """Record the columns of queries in a clause that does not decide what is written."""
     for query in clause.find_all(exp.Query):
         uses = Statement("query", "")
         read_query(query.copy(), uses, session)
@@ -291,8 +291,10 @@ def _use_own(statement: Statement, columns: Iterable[exp.Column]) -> None:
 
 
 def _forget_expressions(statement: Statement, query: exp.Query | exp.Values) -> None:
-    """Move the origins of expressions to `unnamed`: an INSERT is positional, so only the target's
-    definition has their names. A column or alias is expected to go into one of the same name.
+    """Move the origins of expressions to `unnamed`.
+
+    An INSERT is positional, so only the target's definition has their names. A column or alias is
+    expected to go into one of the same name.
     """
     selects = query.selects if isinstance(query, exp.Query) else []
     names = {item.alias_or_name for item in selects if isinstance(item, exp.Column | exp.Alias)}
@@ -394,7 +396,7 @@ _READERS: dict[type[exp.Expr], Callable[[Any, Session], Statement | None]] = {
 def _shape(parsed: exp.Expr, session: Session) -> str:
     """Return a digest of a statement without literals, comments and lengths of lists.
 
-    It is empty unless the session asks for digests (`has_shapes`); audits group statements by it.
+    It is empty unless the session has `has_shapes`. Equal digests group statements in audits.
     """
     if not session.has_shapes:
         return ""

@@ -3,8 +3,7 @@
 `examples/contract.yaml` documents every key. A text also matches names that end with it after a
 dot, slash or colon; `*` matches any characters.
 
-`headwater check` passes a contract as JSON. "Captured" is the lineage that producers reported, in
-contrast to "declared".
+"Captured" is the lineage that producers reported, in contrast to "declared".
 """
 
 from __future__ import annotations

@@ -296,8 +296,7 @@ def _damaged_rows(state: State) -> Iterator[Finding]:
 def _intake(log: EventLog, spool: Spool) -> Iterator[Finding]:
     """Yield the problems of a spool, and the rejected lines of a log.
 
-    Lag and unended bytes are those of the spool; the server itself reads it, the command only
-    looks.
+    The spool is only examined, not ingested.
     """
     for file, reason in spool.stuck:
         remedy = "correct or remove the file; the other files of the folder are read"

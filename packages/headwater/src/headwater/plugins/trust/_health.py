@@ -1,7 +1,6 @@
 """Health: current failures, late jobs and failed checks.
 
-`findings_of` is the list behind `headwater health`, problems and the counts of the page. A root run
-has no parent. A failure is superseded if its pipeline has run as a whole since.
+A root run has no parent. A failure is superseded if its pipeline has run as a whole since.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def place_of_finding(found: Finding) -> Place:
 def findings_of(state: State) -> Iterator[Finding]:
     """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks.
 
-    A root run is the newest of its job that ended or is stale, even while a newer one is running.
+    Of root runs, the newest of a job that ended or is stale counts, even while a newer one runs.
     A failed child run is a finding unless an ancestor run is one. If its pipeline has run as a
     whole since, it is only a warning, or no finding if another job took over its data.
 

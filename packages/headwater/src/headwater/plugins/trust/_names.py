@@ -1,7 +1,7 @@
 """Find names that may join too much or too little, each with the command that corrects it.
 
-`_doctor` calls these checks. Each remedy is a `headwater alias` command, and pairs that a user
-joined or separated before are left out.
+Each remedy is a `headwater alias` command, and pairs that a user joined or separated before are
+left out.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def newest_texts(state: State, producer_of: Callable[[State, Run], str]) -> list
 def unread_sql(texts: Iterable[Text]) -> list[UnreadSql]:
     """Return the texts that cannot be read, by job and producer, those with most first.
 
-    Reading takes time, so callers do not hold the state meanwhile. The example is the newest text.
+    Reading takes time, so the state should not be held meanwhile. The example is the newest text.
     """
     unread: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for job, producer, text in deadline.watched(texts):

@@ -126,7 +126,7 @@ def pipelines_of(state: State) -> PipelinesInPart:
 
 
 def _pipeline(known: Generations, ref: JobRef, units: list[Unit]) -> models.PipelineCompleteness:
-    """Return a pipeline's completeness, given its ten newest units."""
+    """Return a pipeline's completeness, given the newest units of its jobs."""
     measures = measure_units(known, units)
     return {
         "id": node_id(Node.of_job(ref)),

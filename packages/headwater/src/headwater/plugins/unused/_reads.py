@@ -29,7 +29,7 @@ Reporter = tuple[str, str]
 
 
 class Use(NamedTuple):
-    """The reads of a dataset by the runs of a task, in microseconds.
+    """The times (microseconds) of the reads of a dataset by the runs of a task.
 
     `generation` is the one of the last read.
     """
@@ -97,7 +97,7 @@ def uses_of(state: State) -> Uses:
 
 @dataclass(slots=True)
 class _TaskUses:
-    """What one task read: by its runs, through its views, and as a declaration without runs."""
+    """The reads of one task: by its runs, through its views, and as a declaration without runs."""
 
     uses: dict[DatasetName, Use] = field(default_factory=dict)
     views: dict[DatasetName, set[DatasetName]] = field(default_factory=lambda: defaultdict(set))

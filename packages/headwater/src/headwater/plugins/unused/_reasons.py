@@ -48,7 +48,7 @@ class Window:
 
     Times are in microseconds; events before `deleted_before` were deleted.
 
-    The query `unused` makes one, asks `is_used` for each dataset, and `reasons` for those unused.
+    Call `is_used` for each dataset, and `reasons` for those that are not used.
     """
 
     state: State

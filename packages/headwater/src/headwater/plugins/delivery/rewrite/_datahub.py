@@ -80,9 +80,7 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
 
 
 def _rewrite_static(event: Body, context: RunContext) -> Body:
-    """Return the body of a JobEvent or DatasetEvent for the proposals, with the columns of its
-    facets.
-    """
+    """Return the body of a JobEvent or DatasetEvent for the proposals, with column lineage."""
     body = with_required_fields(event, "JobEvent" if "job" in event else "DatasetEvent")
     if "dataset" in body:
         own, facet = body["dataset"], facet_of(body["dataset"], "lineage")
@@ -186,9 +184,7 @@ def _set_orchestrator(body: Body) -> None:
 
 
 def _rewrite_dataset(dataset: Body) -> Body:
-    """Return a dataset with names of columns that are valid in DataHub, and with only a Glue
-    symlink.
-    """
+    """Return a dataset with valid column names, and of its symlinks only one of Glue."""
     facets = dict(dataset.get("facets", {}))
     facets.pop("symlinks", None)
     if glue := next(filter(glue_table, symlinks_of(dataset)), None):
@@ -211,9 +207,7 @@ def _fields(fields: Any) -> list[Body]:
 
 
 def _escaped_columns(lineage: Body) -> Body:
-    """Return a columnLineage facet with valid names of columns; sources without a column are left
-    out.
-    """
+    """Return a columnLineage facet with valid column names, without sources that lack a column."""
 
     def sources(inputs: Any) -> list[Body]:
         return [

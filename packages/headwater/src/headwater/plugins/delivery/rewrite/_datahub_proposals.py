@@ -101,11 +101,10 @@ def _aspects(body: Body, context: RunContext) -> Aspects:
 
 
 def _run_job(body: Body, context: RunContext) -> Aspects:
-    """Yield the aspects of the job of a run and of its flow: owners, tags, place in the tree,
-    upstream jobs.
+    """Yield the aspects of the job of a run and of its flow.
 
-    The description of the flow is set if the job or the flow has one, because the endpoint
-    overwrites it.
+    These are owners, tags, the place in the tree, and upstream jobs. The description of the flow is
+    set if the job or the flow has one, because the endpoint overwrites it.
     """
     engine, job, flow_facets = orchestrator(body), body["job"], context.flow_facets
     flow, own, name = flow_urn(engine, job), job_urn(engine, job), job["name"].split(".")[0]
@@ -278,8 +277,7 @@ def _model(model: Model, body: Body, context: RunContext) -> tuple[str, dh.MLMod
 
 
 def _input_output(body: Body, upstream: Iterable[str]) -> dh.DataJobInputOutputClass:
-    """Return the complete aspect of a job: its datasets, as the endpoint writes them, and its
-    upstream jobs."""
+    """Return the complete aspect of a job: its datasets, as in the endpoint, and upstream jobs."""
     stamp = dh.AuditStampClass(time=_millis(body), actor=_ACTOR)
 
     def edges(urns: Iterable[str]) -> list[dh.EdgeClass]:

@@ -53,9 +53,7 @@ MARQUEZ = Rewriting(
 
 
 def _with_data_sources(body: Body) -> Body:
-    """Return a body whose datasets have a dataSource facet, made from the namespace where it is
-    missing.
-    """
+    """Return a body whose datasets have a dataSource facet, by default that of their namespace."""
     for dataset in datasets_in(body):
         namespace = dataset["namespace"]
         uri = namespace if ":" in namespace else f"{namespace}:"

@@ -17,11 +17,11 @@ _TABLE = re.compile(r"[^/.]+(\.[^/.]+)+")
 
 
 def rewrite(event: Body, context: RunContext) -> list[Body]:
-    """Return the COMPLETE event with its whole context; other events have no effect.
+    """Return the COMPLETE event with its whole context, or one event per output.
 
-    With explicit lineage, return one event for each output.
+    It is split by output if it has explicit lineage.
 
-    The list is empty without effect: before the end, and without inputs or outputs.
+    The list is empty for other events, and without inputs or outputs.
     """
     if not is_run(event) or event.get("eventType") != "COMPLETE":
         return []

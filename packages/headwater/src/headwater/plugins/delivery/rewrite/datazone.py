@@ -4,7 +4,7 @@ DataZone identifies a Glue table by its ARN, so a dataset with a Glue name is se
 that are too large are trimmed in the order of `TRIMMED` until they fit. Names, times and edges
 between jobs and datasets are never trimmed.
 
-The backend in headwater-aws uses it. Its limit is on the JSON of one event.
+The limit is on the JSON of one event.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RETAINED = ("schema", "columnLineage", "symlinks")
 
 
 def rewrite(event: Body, context: RunContext) -> list[Body]:
-    """Return the complete event under AWS names, in at most 300,000 bytes. Raises DeliveryError.
+    """Return the complete event under AWS names, in at most 300,000 bytes.
 
     The list is empty for events without a run. Raises DeliveryError if only names remain and are
     too many.
@@ -88,7 +88,7 @@ def _under_aws_names(body: Body) -> Body:
 def _map_facets(change: Callable[[Body], Body], *places: str) -> Callable[[Body], Body]:
     """Return a function that changes the facets at `places`.
 
-    The places are run, job, and of datasets facets, inputFacets and outputFacets.
+    Places are `run`, `job`, and the keys `facets`, `inputFacets` and `outputFacets` of datasets.
 
     `change` returns the facets to keep. The result is an item of `TRIMMED`.
     """
