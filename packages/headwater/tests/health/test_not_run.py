@@ -202,7 +202,7 @@ def test_failed_test_of_a_source_is_a_cause_although_no_job_writes_it(build: Any
 def test_selection_of_other_tests_does_not_hide_a_failed_test(build: Any) -> None:
     """`dbt test --select customers` also runs a test of `orders` that refers to `customers`."""
 
-    def tested(hour: str, **results: dict[str, str | None]) -> list[Any]:
+    def tests_at(hour: str, **results: dict[str, str | None]) -> list[Any]:
         names = {table: (None not in found.values(), "1") for table, found in results.items()}
         events = _invocation(build, hour, None, tuple(_MODELS), **names)
         for event, found in zip(events, results.values(), strict=False):
@@ -214,7 +214,7 @@ def test_selection_of_other_tests_does_not_hide_a_failed_test(build: Any) -> Non
         return events
 
     good: dict[str, str | None] = {"refers": "0", "not_null": "0"}
-    before = tested("08", orders={"unique": None, **good}, stg=good)
+    before = tests_at("08", orders={"unique": None, **good}, stg=good)
     assert _failed_tests(build.state(*before)) == ["orders"]
     selections: list[dict[str, Any]] = [
         {"orders": {"refers": "0"}},
@@ -222,15 +222,15 @@ def test_selection_of_other_tests_does_not_hide_a_failed_test(build: Any) -> Non
         {"orders": good},
     ]
     for selection in selections:
-        state = build.state(*before, *tested("09", **selection))
+        state = build.state(*before, *tests_at("09", **selection))
         assert _failed_tests(state) == ["orders"], selection
         assert _health(state, "orders") == {"orders": "failed_checks"}
         assert not gate_answer(state, ["orders"])["passed"]
-    repeated = tested("10", orders={"unique": "0"})
-    assert _failed_tests(build.state(*before, *tested("09", **selections[0]), *repeated)) == []
-    removed = tested("09", orders=good, stg=good)
+    repeated = tests_at("10", orders={"unique": "0"})
+    assert _failed_tests(build.state(*before, *tests_at("09", **selections[0]), *repeated)) == []
+    removed = tests_at("09", orders=good, stg=good)
     assert _failed_tests(build.state(*before, *removed)) == []
-    assert _failed_tests(build.state(*before, *removed, *tested("10", **selections[0]))) == []
+    assert _failed_tests(build.state(*before, *removed, *tests_at("10", **selections[0]))) == []
 
 
 @pytest.mark.parametrize(

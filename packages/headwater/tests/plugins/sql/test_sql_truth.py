@@ -60,11 +60,11 @@ class _Truth(NamedTuple):
 
 
 def _statements(dialect: str) -> dict[str, str]:
-    own = [
+    paths = [
         path for path in (f"{dialect}.yaml", f"{dialect}_more.yaml") if (_FOLDER / path).exists()
     ]
     shared = [item for item in _items("shared.yaml") if dialect in item.get("in", _ALL).split()]
-    items = (*shared, *(item for path in own for item in _items(path)))
+    items = (*shared, *(item for path in paths for item in _items(path)))
     return {item["sql"]: item["is"] for item in items if dialect in item.get("in", dialect).split()}
 
 

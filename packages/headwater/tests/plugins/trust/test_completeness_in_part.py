@@ -47,7 +47,7 @@ def state(build: Any) -> State:
     return state
 
 
-def _whole(build: Any, *more: Any) -> State:
+def _complete_state(build: Any, *more: Any) -> State:
     state: State = build.state(*_runs(build), *more)
     deadline._END.set(None)
     return state
@@ -74,10 +74,10 @@ def test_repeated_queries_end_with_the_complete_answer(state: State, build: Any)
     uncounted = [answer["uncounted"] for answer in answers]
     assert len(answers) > 3
     assert uncounted == sorted(set(uncounted), reverse=True)
-    whole = completeness_answer(_whole(build))
-    assert answers[-1] == whole
-    assert whole["measures"]["inputs"]["share"] == 0.8
-    assert whole["orphans"] != []
+    complete = completeness_answer(_complete_state(build))
+    assert answers[-1] == complete
+    assert complete["measures"]["inputs"]["share"] == 0.8
+    assert complete["orphans"] != []
 
 
 def test_event_between_queries_is_measured(state: State, build: Any) -> None:
@@ -87,20 +87,20 @@ def test_event_between_queries_is_measured(state: State, build: Any) -> None:
         parent=("top0", "p0"), kind="AIRFLOW/TASK",
     )  # fmt: skip
     apply(state, build.entry(fixed).event)
-    assert _until_complete(state)[-1] == completeness_answer(_whole(build, fixed))
+    assert _until_complete(state)[-1] == completeness_answer(_complete_state(build, fixed))
 
 
 def test_pipelines_with_unmeasured_jobs_are_missing(state: State, build: Any) -> None:
     pages: list[Any] = []
     while not pages or pages[-1]["uncounted"]:
         pages.append(pipelines_answer(state))
-    whole = {item["id"]: item for item in pipelines_answer(_whole(build))["items"]}
+    complete = {item["id"]: item for item in pipelines_answer(_complete_state(build))["items"]}
     sizes = [len(page["items"]) for page in pages]
-    assert len(whole) == _COUNT // 4
+    assert len(complete) == _COUNT // 4
     assert sizes == sorted(sizes)
-    assert sizes[0] < sizes[-1] == len(whole)
+    assert sizes[0] < sizes[-1] == len(complete)
     for page in pages:
-        assert all(whole[item["id"]] == item for item in page["items"])
+        assert all(complete[item["id"]] == item for item in page["items"])
 
 
 def test_upstream_tool_reports_unknown_completeness(live: Live, build: Any) -> None:
