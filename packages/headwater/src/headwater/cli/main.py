@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; print the error of headwater or of a file to stderr, and exit.
 
     `arguments` are those after the program name, by default those of the process. The exit code is
-    that of the error; 0 returns.
+    that of the error. Without an error, it returns.
     """
     words = sys.argv[1:] if arguments is None else [*arguments]
     message = adopt(os.environ)

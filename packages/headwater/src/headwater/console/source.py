@@ -76,7 +76,7 @@ def request(
 ) -> Any:
     """Send a GET, or a POST with a body, to the configured server; return the decoded response.
 
-    A GET is retried at most four times while the server is busy (503 with Retry-After).
+    A GET is sent at most four times while the server is busy (503 with Retry-After).
 
     `path` begins with a slash; `body` is JSON. Return None for an empty response.
 

@@ -1,7 +1,7 @@
 """Models of the facets that headwater uses; all others stay JSON.
 
 Each model has one parser. It ignores values of an unexpected type, because producers send arbitrary
-values. The facets of lineage are in `column_lineage` and `explicit_lineage`.
+values. The facets of lineage are in `column_lineage` and `_explicit_lineage`.
 """
 
 from __future__ import annotations

@@ -40,11 +40,7 @@ class Admission:
         crowd: int = _CROWD,
         patience: float = _PATIENCE,
     ) -> None:
-        """Create it with the numbers of queries that may run and wait.
-
-        `memory_of_answers` is in bytes. If more than `crowd` queries wait, each gets a 503 after
-        `patience` seconds.
-        """
+        """Create the slots; all are free."""
         self._crowd, self._patience = crowd, patience
         self.budget = memory.Budget(memory_of_answers)
         self._running, self._most_waiting = running, waiting

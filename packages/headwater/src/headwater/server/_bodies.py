@@ -120,8 +120,7 @@ class BodyReader:
 class Body:
     """The part of a body received so far; its size is limited, also decompressed.
 
-    `largest` is the limit in bytes of the compressed and of the decompressed body. Raises
-    TooLargeError if the announced length is larger, before anything is read.
+    `largest` is the limit in bytes of the compressed and of the decompressed body.
     """
 
     def __init__(self, headers: Headers, largest: int) -> None:

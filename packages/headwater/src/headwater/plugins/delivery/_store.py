@@ -60,7 +60,7 @@ class Deliveries:
     def fail(self, error: str) -> None:
         """Record a delivery error and the time since when the backend is failing.
 
-        The error stays until an event is accepted or rejected.
+        The backend is failing until an event is accepted or rejected.
         """
         c = tables.deliveries.c
         is_failing = c.error_at > func.coalesce(c.moved_at, 0)

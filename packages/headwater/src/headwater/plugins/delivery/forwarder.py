@@ -170,8 +170,8 @@ class Forwarder(ThreadedWorker):
     def _send(self, seq: int, body: str) -> str | None:
         """Send an event; return the reason if it was rejected. Raises UnavailableError.
 
-        An event that is rejected only sometimes, or whose backend is doubtful, is rejected after
-        ten tries.
+        An event that may itself be the cause of an UnavailableError (`is_doubtful`) is rejected
+        after ten tries.
         """
         rejection = None
         try:

@@ -180,8 +180,8 @@ class Dbt:
 class _Invocation:
     """One run of dbt, from whose artifacts the events are made.
 
-    `results` and `catalog` are the artifacts of that name; `namespace` is that of the jobs; `ids`
-    has the ids of runs.
+    `results` and `catalog` are the parsed artifacts of that name; `project` is the folder of the
+    project, `namespace` that of the jobs, and `ids` makes the ids of runs.
     """
 
     def __init__(
@@ -193,11 +193,7 @@ class _Invocation:
         namespace: str,
         ids: RunIds,
     ) -> None:
-        """Take the processor of openlineage-dbt and the artifacts that it does not read.
-
-        `results` and `catalog` are parsed artifacts; `project` is the folder, and `ids` makes run
-        ids.
-        """
+        """Take the processor of openlineage-dbt and the artifacts that it does not read."""
         self._processor = processor
         self._results = results
         self._catalog = {**catalog.get("nodes", {}), **catalog.get("sources", {})}

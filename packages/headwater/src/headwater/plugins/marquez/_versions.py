@@ -48,7 +48,8 @@ class DatasetVersion:
 class JobVersion:
     """Runs of a job with the same code, inputs and outputs.
 
-    `created` is the first end of such a run in microseconds; `run` is the newest of them.
+    A declaration counts like a run. `created` is the first end of such a run, or the time of the
+    declaration, in microseconds. `run` is the newest run; None if there is only a declaration.
     """
 
     id: str

@@ -117,7 +117,7 @@ class NamedColumns:
         return ref in self._texts or bool(job and job.facets.get(Sql.KEY))
 
     def _take_lineage(self, record: DatasetRecord) -> set[DatasetName]:
-        """Count the column lineage of a record. Returns the datasets whose columns changed."""
+        """Count the column lineage of a record; return the datasets whose columns changed."""
         before = self._lineage.get(record.name, b"{}")
         packed = record.facets.packed(_LINEAGE)
         if packed == before:

@@ -368,7 +368,7 @@ class Reader:
 
     def _derived(self, item: exp.Subquery, frame: Frame) -> Relation:
         if not isinstance(item.this, exp.Table):
-            is_lateral = self._dialect == "duckdb"  # without saying so
+            is_lateral = self._dialect == "duckdb"  # without the keyword LATERAL
             return self.query(item, frame.ctes, frame if is_lateral else frame.outer)
         inner = Frame(frame.outer, frame.ctes)
         rows = self._add(item.this, inner)

@@ -158,8 +158,8 @@ class SqlReader(ThreadedWorker):
     def _unread(self) -> tuple[dict[bytes, tuple[str, Arguments]], bool]:
         """Return texts without a stored result, by key, and True if all runs were checked.
 
-        A step ends after 2 ms, or with 20 texts. Each item is a text with the other arguments of
-        `read_script`, of which the key is the identity.
+        A step ends after 2 ms, 20 texts or 100,000 characters. Each item is a text with the other
+        arguments of `read_script`, of which the key is the identity.
         """
         from headwater.plugins.sql.results import key_of
 

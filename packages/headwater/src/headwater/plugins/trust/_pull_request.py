@@ -127,8 +127,8 @@ def report_of(options: Options, ask: Source) -> Report:
 def _compare_contract(report: Report, options: Options, revision: Revision) -> Iterator[_Node]:
     """Add the changes of the contract; yield the changed jobs and datasets.
 
-    Raises ConfigError if the contract exists neither now nor at the base, or is invalid now. One
-    that was invalid at the base is reported as missing.
+    Raises ConfigError if the contract is not in the repository, exists neither now nor at the base,
+    or is invalid now. One that was invalid at the base is reported as missing.
     """
     file = options.contract
     before: set[_Line] = set()

@@ -20,11 +20,7 @@ class Revision:
     """
 
     def __init__(self, folder: Path, ref: str) -> None:
-        """Find the commit to compare with: the merge base of `ref` and HEAD.
-
-        In a shallow clone, it is `ref` itself. `folder` is in the repository. Raises ConfigError if
-        there is no such revision.
-        """
+        """Find the merge base of `ref` and HEAD. Raises ConfigError if there is no such `ref`."""
         self._folder = folder
         self.root = Path(self._git("rev-parse", "--show-toplevel").strip())
         try:

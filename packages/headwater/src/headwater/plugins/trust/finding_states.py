@@ -117,7 +117,7 @@ def change_state(
 
     Raises:
         ConfigError: `until` is not in the future or not allowed, or several findings match.
-        NotFoundError: no finding matches; `nearest` are the subjects of all findings.
+        NotFoundError: no finding matches; `nearest` has subjects of findings.
 
     `findings` are all present findings. A note may contain a secret, which is masked.
     """

@@ -6,7 +6,7 @@
   a space are dropped, names with a comma result in an invalid URN.
 - A dataset with a TABLE symlink becomes a table of Glue or else of Hive, whatever its catalog.
 
-`datahub_proposals` emits what the endpoint does not support, such as events without a run.
+`_datahub_proposals` emits what the endpoint does not support, such as events without a run.
 
 `context` has everything that was reported about the run and its job, see `delivery.context`. A URN
 is DataHub's id of a node.
@@ -67,7 +67,7 @@ _RENAMED = {"sqlserver": "mssql", "awsathena": "athena"}
 def rewrite(event: Body, context: RunContext) -> list[Body]:
     """Return the complete event under valid names for DataHub.
 
-    A JobEvent or DatasetEvent cannot be posted; `datahub_proposals` converts it.
+    A JobEvent or DatasetEvent cannot be posted; `_datahub_proposals` converts it.
     """
     if not is_run(event):
         return [_rewrite_static(event, context)]
