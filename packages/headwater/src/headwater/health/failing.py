@@ -154,7 +154,8 @@ def is_superseded(state: State, run: Run) -> bool:
 
     All jobs that completed under the same parent, and all jobs of the pipeline that read the failed
     job's outputs, must have run again. A `dbt test` after `dbt run`, or a `dbt run --select`, may
-    not include the failed model.
+    not include the failed model. If there are no such jobs, the newest run of the pipeline must
+    have a job of the same type.
 
     Then the failure is no longer the state of the job. `run` is a failed run below another one; for
     a root run, the result is False.

@@ -230,7 +230,7 @@ def lateness_of(state: State, node: Node, *, needs_reason: bool = True) -> Rhyth
 
 
 def _unknown(state: State, node: Node) -> Found | None:
-    """Return why nothing can be said; None if the newest run ended or is a stream.
+    """Return the state "unknown" with its reason; None if the runs determine the state.
 
     A failed run reaches this rule only if its pipeline ran again without it, or its tests do not
     count.

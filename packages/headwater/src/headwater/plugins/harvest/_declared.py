@@ -151,9 +151,7 @@ def job_event(
 def column_lineage(sources: Sources, producer: str) -> lineage.ColumnLineageDatasetFacet:
     """Return the facet of a dataset that is derived from others.
 
-    A dataset without pairs of columns is a source of which no column is known.
-
-    A source without known columns gets an empty column name.
+    A source without pairs of columns gets an empty column name, because no column is known.
     """
     fields: dict[str, lineage.Fields] = {}
     whole = []

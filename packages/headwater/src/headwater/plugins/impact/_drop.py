@@ -7,9 +7,10 @@ SQL text of a job use the column, even if only to select the rows of the dataset
 Nor may a job read a folder that contains the dataset, or name the dataset in its SQL text without
 having listed it. Nor may the configuration of its dbt model or source name the column, such as in
 `unique_key`, or a hook, semantic model or unit test of dbt; for sources, incremental models and
-snapshots, it must have been imported. If only its
-writers name a column, and neither a schema nor a SQL text contains it, the verdict is unknown: the
-column may exist under another spelling, which a reader uses.
+snapshots, it must have been imported.
+
+If only its writers name a column, and neither a schema nor a SQL text contains it, the verdict is
+unknown: the column may exist under another spelling, which a reader uses.
 """
 
 from __future__ import annotations

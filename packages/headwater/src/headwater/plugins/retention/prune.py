@@ -127,7 +127,8 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | Non
     With the time of a horizon, the provenance of loads that read or keep rows of their own table
     can become shorter.
 
-    `cutoff` and `horizon` are in microseconds. `newest` is the number of run trees to keep per job.
+    `cutoff` and `horizon` are in microseconds. `newest` is the number of run trees to keep per
+    job, see `_newest`.
     """
     with gc_paused():
         reading = _read(log, cutoff)

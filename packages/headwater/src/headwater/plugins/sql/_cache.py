@@ -33,7 +33,7 @@ class TextCache(Generic[Others, Result]):
     def get(self, text: str, others: Others, read: Callable[[], Result]) -> Result:
         """Return the result of a text and other arguments; `read` computes it.
 
-        `others` are the arguments besides the text, of which the result depends too.
+        `others` are the other arguments on which the result depends.
         """
         key = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest(), others
         with self._lock:

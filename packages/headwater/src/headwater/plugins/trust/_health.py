@@ -58,7 +58,7 @@ _LATEST = 2**62  # microseconds
 LEFT_OUT = "; its pipeline ran again without it"
 """End of the message about a failed task for which `is_left_out` is True."""
 Blocked = dict[RunKey, list[Node]]
-"""The nodes that wait for each failed run."""
+"""The nodes that each failed run blocks."""
 
 
 def health_answer(state: State, stored: FindingStates = ALL_OPEN) -> HealthAnswer:
