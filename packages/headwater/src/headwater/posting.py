@@ -47,7 +47,7 @@ class Backoff:
     def after(self, tries: int, retry_after: float = 0) -> float:
         """Return the wait after a number of attempts; at least `retry_after`, up to an hour.
 
-        `tries` begins at 1. `retry_after` are the seconds that the server asked for.
+        `tries` begins at 1. `retry_after` are the seconds that the server requested.
         """
         own = min(self.first * 2.0 ** min(tries - 1, 60), self.most)
         return max(own, min(retry_after, _LONGEST_ASKED))

@@ -210,7 +210,7 @@ class SpoolTail:
     def _position(self, file: int, name: str, inode: int) -> int:
         """Return the position to continue from; 0 if this is not the file read before.
 
-        The digest of its ends tells a rewritten file from one that only grew.
+        The digest of its ends distinguishes a rewritten file from one that only grew.
         """
         offset = self._offsets.get(name)
         if offset is None or offset.inode != inode or os.fstat(file).st_size < offset.position:

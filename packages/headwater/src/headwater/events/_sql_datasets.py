@@ -60,7 +60,7 @@ def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets
 
     A table that the text only gives another name is no output.
 
-    Only outputs without facets get one: a producer that reports facets knows the statement.
+    Only outputs without facets get one: a producer with facets reads the statement itself.
     """
     if (change := table_change(text)) and change.kind == "RENAME":
         former, new = (parts[-1].lower() for parts in change.tables)

@@ -133,7 +133,7 @@ def _dag_run(run: Run) -> AirflowDagRun | None:
 def _nominal(run: Run) -> int | None:
     """Return the nominal time of a run, in microseconds; None unless it is on a whole minute.
 
-    A scheduler sets whole minutes. Other times are those at which somebody started the run by hand.
+    A scheduler sets whole minutes. Other times are those of runs that were started by hand.
     """
     text = run.facets.parsed(NominalTime).nominalStartTime
     if text is None:

@@ -35,7 +35,7 @@ def finding(
     """Return a finding: a problem of a node, run or producer.
 
     `subject` is a node, or the text that names another subject, such as a producer. `message` is a
-    sentence without its subject, and `remedy` tells what to do. `run` is the run with the problem,
+    sentence without its subject, and `remedy` is an instruction. `run` is the run with the problem,
     and `at` the time of it in microseconds, None if there is none.
     """
     if isinstance(subject, JobRef):

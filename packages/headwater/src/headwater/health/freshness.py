@@ -208,7 +208,7 @@ def _stated_rhythm(starts: list[Start], scheduled: list[Start]) -> Rhythm | None
     Tasks and tables of a DAG may need only some of its runs. Without several starts that follow the
     schedule, it is therefore known only that the DAG itself follows it.
 
-    `starts` are all starts in order, and `scheduled` those that nobody started by hand. Return None
+    `starts` are all starts in order, and `scheduled` those that are not manual. Return None
     if the next times of one of the newest starts are unknown, or if less than 60 % of these starts
     follow the schedule.
     """

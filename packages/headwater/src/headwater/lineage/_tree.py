@@ -115,7 +115,7 @@ class _Data:
 
         `parent` is the node above it in the tree; None for the root and for parts of a job.
         `origin` is the node above `parent`: if the job between them has several inputs and outputs,
-        the grade says whether one feeds the other.
+        the grade depends on whether one feeds the other.
         """
         memory.charge()
         generations, way, level = self._generations, self._way, self._level

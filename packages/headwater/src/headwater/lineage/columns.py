@@ -139,7 +139,7 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
     The dataset may still have the column: reported schemas can be partial. For example, those of
     dbt only have documented columns.
 
-    This tells a column without lineage from a misspelled one.
+    This distinguishes a column without lineage from a misspelled one.
     """
     name = root.dataset_name
     named = set(fields_of(generations.state, root))

@@ -26,7 +26,7 @@ def is_failed(state: State, run: Run) -> bool:
     A run with outputs and without an end event fails if its parent does. A dbt test whose failures
     are only warnings did not fail, even if it was reported so.
 
-    Without outputs, a run without an end says nothing: its own end was not reported.
+    Without outputs, a run without an end does not count: its own end was not reported.
     """
     is_ended = run.end is not None or bool(run.outputs)
     is_reported = is_ended and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)

@@ -193,7 +193,7 @@ class _DeliverFile(BaseModel, Generic[_Settings]):
 def read_backends(path: Path) -> dict[str, Backend]:
     """Return the backends of a deliver file by name. Raises ConfigError.
 
-    Backends are created, but contact nobody yet. Values of keys are never part of a message.
+    Backends are created, but send nothing yet. Values of keys are never part of a message.
     """
     content = read_yaml(path)
     kinds = parts("backends")

@@ -143,7 +143,7 @@ def _add_events(path: Path, numbered: Iterable[tuple[int, bytes]], lines: Lines)
 def _seek(file: BufferedIOBase, head: bytes, position: _Position | None) -> int:
     """Seek to the last position of a file; to its start if it is another file.
 
-    `head` is the beginning of the file. The digest in the position tells if it is the same file.
+    `head` is the beginning of the file. The digest in the position shows if it is the same file.
     """
     if position is not None and position[0] and position[1] == _digest(head, position[0]):
         file.seek(position[0] - 1)

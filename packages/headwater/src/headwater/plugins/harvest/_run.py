@@ -153,10 +153,7 @@ class Harvest:
         redactor: Redactor,
         since: datetime | None = None,
     ) -> None:
-        """Start a harvest at the stored position, or at `since`.
-
-        Events known to `state` are left out.
-        """
+        """Start a harvest at the position in `state`, whose recent events are left out."""
         self._state = state
         self._redactor = redactor
         self._recent_hashes = set(state.recent)
@@ -173,10 +170,7 @@ class Harvest:
         return self.summary
 
     def store_from(self, buffer: IO[bytes], store: Store) -> None:
-        """Store the events of a buffer.
-
-        `buffer` is the file that `count` wrote.
-        """
+        """Store the events of `buffer`, the file that `count` wrote."""
         buffer.seek(0)
         for line in buffer:
             portion = orjson.loads(line)

@@ -61,7 +61,7 @@ def taint_entry(
         ConfigError: there is no reason.
 
     The entry is an OpenLineage event of the dataset with a facet per version. The caller stores it.
-    A later statement about the version wins, so the new one gets a later time than all before.
+    The latest statement about a version counts, so the new one gets a later time than all before.
     """
     if not reason.strip():
         raise ConfigError("reason: received an empty text, expected a non-empty string")

@@ -107,8 +107,8 @@ class KafkaReader(ThreadedWorker):
     def _store(self, lines: Sequence[_Line]) -> bool:
         """Store lines, with retries while the database fails. Return False if stopped before.
 
-        If the database refuses one line of several, each is stored alone; a line that it refuses
-        alone becomes a rejected line.
+        If the database rejects several lines, each is stored alone; a line that it rejects alone
+        becomes a rejected line.
         """
         found = sort_lines(lines, self._live.log.redactor)
         batch = Batch(found.entries, found.rejected_lines)

@@ -65,7 +65,7 @@ def not_found(request: Request) -> Response | None:
 
 
 def _page(request: Request, status: int) -> Response:
-    """Return the page with what this server tells it, or how to build it.
+    """Return the page with values of this server, or instructions to build the page.
 
     The page has the name of the program, the time that is shown as the present, and whether
     requests need a key.

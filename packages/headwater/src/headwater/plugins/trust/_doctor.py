@@ -157,7 +157,7 @@ def _silent_producers(state: State) -> Iterator[Finding]:
 def _missing_spark_runs(state: State) -> Iterator[Finding]:
     """Find Airflow tasks that launch Spark, but whose newest ended run has no runs below it.
 
-    An operator without a run below it has lost the lineage of its Spark application.
+    If no run is below it, the lineage of the Spark application is missing.
     """
     for ref, job in sorted(state.jobs.items()):
         runs = [state.runs[key] for key in job.runs if state.runs[key].end is not None]

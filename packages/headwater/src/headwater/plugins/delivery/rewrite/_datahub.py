@@ -140,10 +140,8 @@ def escaped_name(namespace: str, name: str) -> tuple[str, str]:
 def platform_name(namespace: str, name: str) -> tuple[str, str]:
     """Return the platform of a dataset and its name there, as the endpoint derives them.
 
-    The namespace and name are escaped; the function is idempotent.
-
-    `namespace` and `name` are those of the sent dataset. Both come from the recorded responses of
-    the endpoint.
+    `namespace` and `name` are those of the sent dataset, escaped. The function is idempotent. Its
+    rules follow recorded responses of the endpoint.
     """
     scheme, separator, authority = namespace.partition("://")
     if not separator:
