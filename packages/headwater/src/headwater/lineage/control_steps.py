@@ -35,7 +35,7 @@ class Stop(NamedTuple):
 class ControlSteps:
     """The control edges of a state at a level.
 
-    Trees and paths share one object in a query, so that the edges are determined once.
+    The edges are determined once per object, so a query should use only one.
     """
 
     def __init__(self, generations: Generations, level: Level) -> None:
@@ -56,8 +56,8 @@ class ControlSteps:
     def first(self, node: Node, way: Way) -> Stop:
         """Return the end at which a walk enters a node, so that it passes all parts of the node.
 
-        For a job above the level, that is its far end: the start of a walk downstream, and the end
-        of one upstream.
+        For a job above the level, that is its far end: its start if the walk goes downstream, and
+        its end if it goes upstream.
         """
         return self._entered(node.job_ref, way) if node.type == "job" else Stop(node)
 

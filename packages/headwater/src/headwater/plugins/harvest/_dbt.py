@@ -296,7 +296,7 @@ class _Invocation:
         return "\n".join(f"{name}: {self._messages[test]}" for name, test in found)
 
     def _invocation_run(self) -> FinishedRun:
-        """Return the run of the invocation itself, of which all other runs are children.
+        """Return the run of the invocation itself, the parent of all other runs.
 
         It carries the facet with the nodes of the project and the tag with the target.
         """

@@ -64,7 +64,7 @@ class Relation:
         return self.column(column) if found is None else found
 
     def may_have(self, name: str) -> bool:
-        """Return False if the origins of a column are unknown."""
+        """Return True if a column can be resolved, perhaps as one without a known name."""
         return self.other is not None or name in self.by_name or "" in self.by_name
 
     def renamed(self, names: list[str]) -> Relation:

@@ -304,7 +304,7 @@ def _forget_expressions(statement: Statement, query: exp.Query | exp.Values) -> 
 
 
 def _copy(parsed: exp.Copy, session: Session) -> Statement | None:
-    """Read COPY or UNLOAD to a file, and COPY from files.
+    """Read COPY to files, and COPY from files.
 
     Of the files that are read, only URLs count. In Redshift, another source raises UnreadError.
     """
