@@ -249,8 +249,9 @@ def _waiting(
 
     `part` is the failed run; other elements of the same mapped task do not replace it.
 
-    `failed` is the job that failed; None for a check without a run. `since` is the time of the
-    failure, in microseconds. The walk starts at `root` and ends at the nodes that ran since.
+    `failed` is the job that failed; None for a check without a run. `since` is the time, in
+    microseconds, from which a run counts as newer than the failure, see `failed_since`. The walk
+    starts at `root` and ends at the nodes that ran since.
     """
 
     own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}

@@ -70,7 +70,7 @@ class _Inherited:
         """Return the nearest columns with a value that a column passes on; empty if unknown.
 
         `value_of` returns a value of a column or dataset; None if it has none. The walk stops at
-        columns with a value. It fails as a whole if one way ends without a value or changes the
+        columns with a value. The result is empty if one path ends without a value, or changes the
         values of the column.
         """
         found: dict[Column, Value] = {}

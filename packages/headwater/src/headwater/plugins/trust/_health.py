@@ -214,7 +214,7 @@ def _left_out_warning(state: State, run: Run) -> Finding:
 
 
 def _late_datasets(state: State) -> Iterator[Finding]:
-    """Yield the datasets that are late although the pipelines that write them are not.
+    """Yield findings about late datasets whose pipelines are not late.
 
     If the pipeline is late too, its own finding is enough.
     """

@@ -173,7 +173,7 @@ def _deleted_sources(known: Generations, generations: Walked, root: Node) -> Ite
 def _unknown_sources(
     state: State, generations: Walked, root: Node, patterns: Iterable[str]
 ) -> Iterator[Finding]:
-    """Yield the datasets at the beginning of a provenance of which no name matches a pattern."""
+    """Yield findings about source datasets of a provenance whose names match no pattern."""
     for source in sorted(sources_of(generations, root)):
         names = [f"{name.namespace}:{name.name}" for name in state.identity.names(source)]
         if not any(fnmatchcase(name, pattern) for name in names for pattern in patterns):
@@ -217,9 +217,7 @@ def _until(
 ) -> dict[JobRef, dict[DatasetName, float]]:
     """Return, by upstream job and dataset, the end of the last run that read what the job wrote.
 
-    For the writers of the dataset itself, it is infinity.
-
-    Times are in microseconds.
+    For the writers of the dataset itself, it is infinity. Times are in microseconds.
     """
     found: dict[JobRef, dict[DatasetName, float]] = defaultdict(dict)
     for generation in generations:
@@ -262,10 +260,9 @@ def _newest(state: State, runs: Iterable[Run]) -> Run | None:
 
 
 def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
-    """Yield the late pipelines upstream, and the dataset if it is late or blocked.
+    """Yield findings about late pipelines upstream, and the dataset if it is late or blocked.
 
     If it is not blocked, also yield the blocked datasets upstream, because it contains old data.
-
     The pipelines are those of the runs of the provenance.
     """
     roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
@@ -292,7 +289,7 @@ def _removal_finding(root: Node, removal: Removal) -> Finding:
 
 
 def _failed_checks(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
-    """Yield the failed checks of the dataset and of what it comes from.
+    """Yield findings about failed checks of the dataset and of its sources.
 
     A check of another version of a dataset does not count. Without reported versions, times decide.
     """
@@ -347,7 +344,7 @@ def _upstream_versions(
 
 
 def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Finding]:
-    """Yield the measures of completeness in which a provenance is below the policy.
+    """Yield a finding per measure of completeness in which a provenance is below the policy.
 
     An unknown share violates it, too.
     """
@@ -368,7 +365,7 @@ def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iter
 
 
 def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
-    """Yield PII columns of the dataset itself and of the inputs of upstream models.
+    """Yield findings about PII columns of the dataset and of the inputs of upstream models.
 
     `generations` are those of the provenance.
     """
