@@ -123,8 +123,8 @@ def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
     failed dbt test counts until it runs again, because `dbt test --select` may leave it out, unless
     all tests that passed with it ran without it.
 
-    `checks` are those of one dataset or of the tests of one job. An assertion that passed or was
-    not run later is no failure; one without a result does not replace an earlier result.
+    `checks` are those of one dataset or of the tests of one job. A later result of an assertion
+    replaces an earlier one; an assertion without a result replaces nothing.
     """
     decided = (check for check in checks if any(a.passed is not None for a in check.assertions))
     asserted = sorted(decided, key=_place)
@@ -294,7 +294,7 @@ def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Chec
         uses: dict[DatasetName, Use] = getattr(run, side)
         for name, use in uses.items():
             if use.dataset_facets.has_any(_FACETS) or use.facets.has_any(_FACETS):
-                # dbt says the same twice, older ones only as a facet of the dataset's own.
+                # dbt reports the same results twice, older versions only as a facet of the dataset.
                 facets = use.dataset_facets.plain() | use.facets.plain()
                 check = _check(ended_at(state, run), run, use.version, facets)
                 attributed |= {assertion.name for assertion in check.assertions}

@@ -74,7 +74,7 @@ def _is_written_since(state: State, name: DatasetName, change: LifecycleChange) 
     """Return True if a run wrote the dataset after a change.
 
     The runs above that of the change do not count: they report its outputs. A write without rows
-    ends a drop or a rename, but not that a table is empty.
+    ends a drop or a rename, but an emptied table stays emptied.
     """
     known = generations_of(state)
     _, *above = ancestry_of(state, state.runs[change.run]) if change.run else (None,)

@@ -167,8 +167,8 @@ class NodeStates:
     def _watch(self, node: Node, found: Found) -> None:
         """Record when the state of a node may change.
 
-        A settled node changes only at a known time: when it becomes late, or its open run stale.
-        All others are determined again after every event.
+        Without events about it, a settled node changes only at a known time: when it becomes late,
+        or its open run stale. All others are determined again after every event.
         """
         state = self._state
         rhythm = lateness_of(state, node, needs_reason=False)
