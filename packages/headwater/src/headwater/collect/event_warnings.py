@@ -126,7 +126,10 @@ def _partition_sources(facets: Any, path: str) -> Iterator[EventWarning]:
 
 
 def _lineage(body: Json, kind: str) -> Iterator[EventWarning]:
-    """Yield the parts of explicit lineage facets that cannot be parsed and are ignored."""
+    """Yield the parts of explicit lineage facets that cannot be parsed.
+
+    They are ignored, or read as the job of the event.
+    """
     if kind == "dataset":
         yield from _lineage_of_dataset(_lineage_of(body["dataset"]), "dataset.facets.lineage")
         return

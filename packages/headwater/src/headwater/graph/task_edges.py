@@ -71,7 +71,7 @@ def edges_below(levels: Levels, parts: Iterable[Part]) -> dict[RunKey, Edges]:
 
 
 def edges_not_below(edges: Edges, inner: Edges) -> Edges:
-    """Return the edges of a run that no run below it reports.
+    """Return the edges of a run, coarser than the level of a graph, that no run below it reports.
 
     If edges remain on one side, the other side stays complete. Otherwise, a step that reads a table
     with a query and writes an artifact itself would have no path between the two.

@@ -131,8 +131,8 @@ def _add_change(state: State, item: Dataset, change: LifecycleChange) -> None:
 def renamed_sources(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> list[Dataset]:
     """Record the lifecycle changes of a run, which count if it completes.
 
-    Return the former names of the outputs of a completed run. Before the end, and for inputs, only
-    removals are recorded: what a run replaces is known when it ends.
+    Return the former names of the outputs of a completed run, which are inputs of it. Before the
+    end, and for inputs, only removals are recorded: what a run replaces is known when it ends.
     """
     is_end, outputs = event.type is EventType.COMPLETE, event.outputs
     early = (*event.inputs, *(() if is_end else outputs))

@@ -90,6 +90,8 @@ def test_ambiguous_name_is_rejected_with_both_matches(build: Any) -> None:
         _differences(state, jobs={"load": {}})
     with pytest.raises(ConfigError, match="inputs of a.load: 't' matches db:x.t, db:y.t"):
         _differences(state, jobs={"a.load": {"inputs": ["t"]}})
+    with pytest.raises(ConfigError, match="columns of a.load: 't' fits 2 nodes"):
+        _differences(state, jobs={"a.load": {"inputs": ["*"], "columns": {"t": {"x": ["y"]}}}})
 
 
 @pytest.mark.parametrize("level", ["pipeline", "task", "query"])

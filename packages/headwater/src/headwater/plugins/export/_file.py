@@ -229,7 +229,10 @@ def _graphs(ask: Source, id_: str) -> Iterator[tuple[str, Json]]:
 
 
 def _hits(ask: Source, nodes: list[str]) -> list[object]:
-    """Return the search results for the names of nodes and of their columns."""
+    """Return the search results for the names of nodes and of their columns.
+
+    The page searches the `text` of these itself (`search` in `oneFile.ts`).
+    """
     found: dict[tuple[str, str, str], object] = {}
     texts: set[str] = set()
     for id_ in nodes:

@@ -36,7 +36,7 @@ def parsed_statement(sql: str, dialect: str, steps: Steps) -> exp.Expr:
 
     Raises:
         SqlglotError: the statement cannot be parsed.
-        UnreadError: it takes too long.
+        UnreadError: it is empty, has several statements or takes too long.
     """
     try:
         parsed = parse_statement(sql, dialect, steps)

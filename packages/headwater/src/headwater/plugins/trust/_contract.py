@@ -17,7 +17,7 @@ from pydantic import model_validator
 
 from headwater import deadline
 from headwater.documents import Document, Text
-from headwater.errors import ConfigError, NotFoundError
+from headwater.errors import AmbiguousError, ConfigError, NotFoundError
 from headwater.events import JobRef
 from headwater.graph.column_graph import Column, ColumnGraph
 from headwater.graph.current import generations_of, level_of, whole_graph_of
@@ -214,10 +214,15 @@ def _compared(
 
 
 def _column_sources(state: State, dataset: str, job: str) -> dict[str, list[Named]]:
-    """Return, by column of a dataset, the columns that a job computes its values from."""
+    """Return, by column of a dataset, the columns that a job computes its values from.
+
+    Empty for an unknown dataset. Raises ConfigError if several datasets have the name.
+    """
     found: defaultdict[str, list[Named]] = defaultdict(list)
     try:
         name = find_dataset(state, dataset).dataset_name
+    except AmbiguousError as error:
+        raise ConfigError(f"columns of {job}: {error}") from error
     except NotFoundError:
         return found
     graph = _columns_into(state, name)

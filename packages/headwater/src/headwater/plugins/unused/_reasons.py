@@ -33,7 +33,7 @@ from headwater.lineage.hidden_uses import (
 from headwater.lineage.orphans import likely_partner
 from headwater.plugins.unused._reads import Use, Uses, reporter_of, uses_of
 from headwater.plugins.unused.models import ReasonKind, UnknownReason
-from headwater.projection import State, start_of
+from headwater.projection import State
 from headwater.projection.derived import began_at
 from headwater.runs.summary import newest_run
 from headwater.text import counted
@@ -296,7 +296,7 @@ def _silent_tasks(state: State) -> dict[JobRef, set[JobRef]]:
 def _needs_no_data(state: State, ref: JobRef) -> bool:
     """Return True for tests, the ends of a flow, empty operators, and jobs without events."""
     run = newest_run(state, ref)
-    if run is None or not run.has_events or is_test(state, ref) or start_of(run) is None:
+    if run is None or not run.has_events or is_test(state, ref):
         return True
     kind, name = state.jobs[ref].facets.parsed(JobType), ref.name.rpartition(".")[2]
     is_end = kind.integration == "METAFLOW" and kind.jobType == "STEP" and name in ("start", "end")

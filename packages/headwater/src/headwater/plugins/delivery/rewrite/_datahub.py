@@ -257,7 +257,11 @@ def _readable_part(body: Body, context: RunContext) -> Body:
 
 
 def _readable_dataset(dataset: Body, body: Body, *, is_emitted: bool) -> Body:
-    """Return a dataset with the facets that DataHub shows; `is_emitted` if proposals are sent."""
+    """Return a dataset with the facets that DataHub shows; `is_emitted` if proposals are sent.
+
+    As in the proposals, a model shows its other facets as properties, and a written dataset its
+    version in the operation.
+    """
     names = {"schema", "columnLineage", "symlinks", *(_PROPOSED if is_emitted else ())}
     is_model = facet_of(dataset, "datasetType").get("datasetType") == "MODEL"
     if is_emitted and is_run(body):
