@@ -176,7 +176,7 @@ class Times:
         """Return what a reader can depend on; `writers` wrote the versions that it reported.
 
         Without a version, the span of its runs counts. With one, the times are those of its
-        writers, but never later than the reader.
+        writers, but never later than the reader, unless all began after it, by another clock.
         """
         span = self.of_reads(reader, name)
         queried = reader.query if name in reader.renamed.values() else None

@@ -2,9 +2,10 @@
 
 Lateness needs evidence of a schedule: Airflow's schedule of the DAG, nominal times on whole
 minutes, or a rhythm on several days. Manual runs and backfills (Airflow's run type, or the tag
-`ad-hoc` of the run) have no rhythm, and a run does not count if an earlier one had a later nominal
-time. A DAG that waits for assets is late only if another job wrote one of its inputs since it last
-started. A job is not late if other jobs took over all of its outputs, as after a DAG was renamed.
+`ad-hoc` of the run) have no intervals, but a job is not late if it has just run. A run does not
+count if an earlier one had a later nominal time. A DAG that waits for assets is late only if
+another job wrote one of its inputs since it last started. A job is not late if other jobs took over
+all of its outputs, as after a DAG was renamed.
 
 The intervals are those between the nominal times of a job's newest runs, or between their starts
 unless each has a nominal time of its own. Runs under one parent run (retries, mapped tasks) are one
@@ -198,7 +199,7 @@ def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
     spread = _SCALE * median(abs(interval - every) for interval in intervals)
     longest = sorted(intervals)[ceil(0.9 * len(intervals)) - 1]
     limit = int(max(1.5 * every, every + 3 * spread, 1.1 * longest))
-    last = starts[-1].at
+    last = starts[-1].at  # after a manual run, too: the job is not late if it has just run
     return Rhythm(last, int(every), limit, due=last + int(every))
 
 

@@ -80,14 +80,16 @@ def _are_called(names: Collection[str], text: str) -> bool:
 
 
 def renamed_sources(
-    sources: Iterable[str], read: Collection[str], added: Iterable[str]
+    may_be_sources: Iterable[str], read: Collection[str], added: Iterable[str]
 ) -> set[str]:
     """Return the inputs of a dbt model that have the name of a source instead of its table.
 
-    These are the inputs (`sources`) that the text does not read, if it reads as many unlisted
-    tables (`added`) of the same schema. Otherwise, a macro may read them in another query.
+    These are the inputs that the text does not read, if it reads as many unlisted tables of the
+    same schema. Otherwise, a macro may read them in another query. `may_be_sources` are the inputs
+    that are no models; `read` has the tables that the text reads, in the same spelling, and `added`
+    those of them that the run lists neither as input nor as output.
     """
-    unread = set(sources) - {*read}
+    unread = set(may_be_sources) - {*read}
     counts, tables = Counter(map(_schema, unread)), Counter(map(_schema, added))
     return {name for name in unread if counts[_schema(name)] == tables[_schema(name)]}
 

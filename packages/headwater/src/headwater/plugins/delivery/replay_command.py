@@ -198,7 +198,9 @@ def _print_graph(answer: GraphPreview) -> None:
 def _changes(answer: GraphPreview) -> Iterator[tuple[str, str]]:
     """Yield the mark and the text of each difference.
 
-    The arrows follow the direction of the data; `⇢` is an indirect edge of columns.
+    A replay would add `+` to the target and remove `-` from it. `~` is a name at the target and the
+    one in the log. Arrows have the direction of the data; `⇢` is an indirect edge of columns, and
+    `*` stands for all rows.
     """
     for old, new in answer["renamed"]:
         yield "~", f"{old} → {new}"

@@ -66,6 +66,7 @@ def provenance_answer(
     )
     tags_of = Tags(generations, walked.keys())
     tags = [column_tag for name in names for column_tag in tags_of.of(name)]
+    # without the other outputs of these runs, which the contents do not come from
     inputs = {name for entry in entries for name in entry.reads}
     runs = [_run_answer(generations, entry) for entry in entries]
     deleted = deleted_sources(generations, walked)

@@ -221,6 +221,7 @@ def _late_datasets(state: State) -> Iterator[Finding]:
     late = choose_rows(state, "dataset", None, {"state": "late"})
     for node in sorted(node for node, _ in late.rows):
         rhythm = lateness_of(state, node)
+        # that of a writer is the rhythm of its pipeline, late or not
         writers = map(Node.of_job, generations_of(state).writers(node.dataset_name))
         if rhythm and not any(
             (of_job := lateness_of(state, writer)) and of_job.is_late(state.now)
