@@ -138,6 +138,18 @@ def test_ad_hoc_write_does_not_change_a_dataset_rhythm(build: Any) -> None:
     assert result["isLate"]
 
 
+def test_altering_a_table_is_no_write_that_sets_a_rhythm(build: Any) -> None:
+    load = _on("10", build.run("COMPLETE", "l", "load", "03:00:00", writes=("db|t",)))
+    alters = []
+    for day in ("11", "12", "13"):
+        event = _on(day, build.run("COMPLETE", day, "alter", "03:00:00", writes=("db|t",)))
+        event["outputs"][0]["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": "ALTER"}}
+        alters.append(event)
+    state = at(build.state(load, *alters), "2025-11-16T18:00:00Z")
+    result = lateness_answer(state, "db:t")
+    assert (result["dueAt"], result["isLate"], result["isStopped"]) == (None, False, False)
+
+
 def test_failed_task_that_is_not_upstream_is_no_reason(build: Any) -> None:
     above = {"parent": ("d14", "dag"), "kind": TASK}
     night = [

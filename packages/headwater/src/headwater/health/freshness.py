@@ -123,12 +123,14 @@ def rhythm_of_writes(
     With `needs_reason`, None also if its jobs wait for assets that were not written.
 
     The runs under one root run, such as all queries of a DAG run, count as one write. Writes of
-    jobs that run on request, and runs that only emptied the dataset, do not count.
+    jobs that run on request, and runs that only emptied, created or altered the dataset, do not
+    count.
     """
     known = generations_of(state)
 
     def derive(writing: list[Generation]) -> _Writes:
-        runs = (run for generation in writing for run in generation.runs)
+        with_rows = (generation for generation in writing if name not in generation.only_created)
+        runs = (run for generation in with_rows for run in generation.runs)
         writes = list(_writes(state, runs, name))
         jobs = {job for write in writes for job in write.jobs}
         return _Writes(writes, jobs, _rhythm_of_starts(writes))

@@ -26,7 +26,8 @@ NO_NODES = {
 }
 _NO_COLUMNS = {
     "up": "No column lineage reported. `tree` shows upstream datasets and jobs.",
-    "down": "No downstream columns reported. `tree --down` shows downstream datasets and jobs.",
+    "down": "No downstream columns with these values reported. `--indirect` adds filters, joins,"
+    " groups and sorts; `tree --down` shows downstream datasets and jobs.",
 }
 
 

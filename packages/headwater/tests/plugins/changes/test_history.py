@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headwater.log import entry_of
 from headwater.plugins.changes.printing import print_history
-from headwater.plugins.changes.queries import drift_answer, history_answer
+from headwater.plugins.changes.queries import diff_answer, drift_answer, history_answer
 from headwater.projection import facet_books, project
 from packages.headwater.tests.support.reports import checked, schema, wrote
 
@@ -215,3 +215,16 @@ def test_history_of_real_events_does_not_depend_on_order(recorded: Path) -> None
         node = f"job:{ref.namespace}:{ref.name}"
         assert history_answer(first, node, 1000) == history_answer(second, node, 1000)
     assert drift_answer(first, limit=1000)["items"] == drift_answer(second, limit=1000)["items"]
+
+
+def test_difference_lists_a_dropped_dataset_as_removed_and_a_new_one_as_added(build: Any) -> None:
+    load = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|s",), writes=("db|t",))
+    drop = build.run("COMPLETE", "2", "clean", "09:00:00", writes=("db|t",))
+    drop["outputs"][0]["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": "DROP"}}
+    again = build.run("COMPLETE", "3", "load", "10:00:00", reads=("db|s",), writes=("db|t",))
+    loaded, dropped, reloaded = (
+        build.state(*events) for events in ((load,), (load, drop), (load, drop, again))
+    )
+    assert diff_answer(loaded, dropped)["removed"] == ["dataset:db:t"]
+    assert diff_answer(dropped, reloaded)["added"] == ["dataset:db:t"]
+    assert diff_answer(loaded, reloaded)["added"] == diff_answer(loaded, reloaded)["removed"] == []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from headwater import deadline
+from headwater.datasets.removal import is_gone
 from headwater.errors import DeadlineError
 from headwater.events.facets import Schema, SourceCode, SourceCodeLocation
 from headwater.graph.current import level_of, whole_graph_of
@@ -64,9 +65,12 @@ def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffA
 
 
 def _difference(before: State, after: State, level: LevelName) -> DiffAnswer:
-    """Return the differences at a level; nodes without edges are not compared."""
+    """Return the differences at a level; nodes without edges are not compared.
+
+    A dropped or renamed dataset counts as removed, even if its former edges remain.
+    """
     old_edges, new_edges = (_edges(state, level_of(level)) for state in (before, after))
-    old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
+    old_nodes, new_nodes = _existing(before, old_edges), _existing(after, new_edges)
     both = sorted(old_nodes & new_nodes)
     edges = old_edges ^ new_edges
     found = _progress(before, after).changes
@@ -91,6 +95,12 @@ def _difference(before: State, after: State, level: LevelName) -> DiffAnswer:
         "code": code,
         "failed": _failed(before, after),
     }
+
+
+def _existing(state: State, edges: Iterable[tuple[Node, Node]]) -> set[Node]:
+    """Return the ends of edges without datasets that were dropped or renamed."""
+    nodes = _nodes(edges)
+    return {n for n in nodes if n.type == "job" or not is_gone(state, n.dataset_name)}
 
 
 def _edges(state: State, level: Level) -> set[tuple[Node, Node]]:

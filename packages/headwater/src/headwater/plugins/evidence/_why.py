@@ -68,7 +68,10 @@ def why_answer(
     each job.
     """
     if (from_field is None) != (to_field is None):
-        raise ConfigError("fromField, toField: received one of both, expected both or none")
+        raise ConfigError(
+            "fromField, toField: received one of both, expected both or none; at the command line,"
+            " these are --column and --to-column"
+        )
     start, end, generations = find_node(state, from_), find_node(state, to), generations_of(state)
     for first, last, fields in (
         (start, end, (from_field, to_field)),
