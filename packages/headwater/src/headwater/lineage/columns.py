@@ -162,7 +162,13 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
 def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:
     """Return the column edges of the runs that the tree of a dataset shows, in one direction."""
     found = reached(generations, root, way, Level.TASK)
-    if way == "down":  # as in a tree
+    if way == "down":  # as in a tree, and without outputs of older runs that were replaced
+        present = generations.present
+        for generation, edges in found.items():
+            is_present = generation in present.of(generation.job)
+            part = present.part_of(generation) if is_present else generation.edges
+            if part is not generation.edges:
+                found[generation] = edges.within(part)
         read = {name for edges in found.values() for name in edges.reads}
         for name in replaced(generations, found) - read:
             for generation, edges in found.items():

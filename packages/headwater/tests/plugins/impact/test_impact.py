@@ -445,3 +445,16 @@ def test_column_that_a_job_uses_for_another_column_of_its_table_is_not_safe(buil
     keep = derive(build, "1", "09", "keep", day__total=[("day.total", SUM)])
     keep["inputs"] = []
     assert _verdict(build.state(load, keep), "day", "fare")[0] == "safe"
+
+
+def test_unknown_verdict_names_only_the_jobs_without_column_lineage(build: Any) -> None:
+    """The job `model`, which reads the copy, reports its columns."""
+    state = build.state(
+        derive(build, "1", "08", "load", a__y=[("file.y", IDENTITY)]),
+        build.run("COMPLETE", "2", "copy", "09:00:00", reads=("db|a",), writes=("db|b",)),
+        derive(build, "3", "10", "model", c__x=[("b.x", IDENTITY)]),
+    )
+    answer = impact_answer(state, "db:a", "y")
+    assert {"copy", "model"} <= {node["name"] for node in answer["possible"]}
+    (reason,) = [r for r in answer["drop"]["reasons"] if r["kind"] == "no_column_lineage"]
+    assert reason["message"] == "1 downstream node reported no column lineage: copy."

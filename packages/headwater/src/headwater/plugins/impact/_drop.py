@@ -36,7 +36,6 @@ from headwater.graph.column_graph import (
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, fields_of, node_id
-from headwater.graph.placeholders import derivation
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
 from headwater.identity import DatasetName
@@ -76,18 +75,13 @@ def drop_verdict(
     field: str,
     values: Sequence[AffectedNode],
     rows: Sequence[AffectedNode],
-    possible: Sequence[AffectedNode],
+    unreported: list[str],
 ) -> DropVerdict:
     """Return the verdict on dropping a column.
 
     `field` is the name of the column of `root`. `values` takes values from it, and `rows` depends
-    on it indirectly. Jobs and views without column lineage appear only as nodes in `possible`.
+    on it indirectly. `unreported` are the names of the jobs and views without column lineage.
     """
-    unreported = [
-        node["name"]
-        for node in possible
-        if node["type"] == "job" or _is_derived(generations, node)  # such as a view
-    ]
     removal = removal_of(generations.state, root.dataset_name)
     used = [
         _reason("values", "column", "takes values from it", "take values from it", _names(values)),
@@ -222,12 +216,6 @@ def unknown_readers(generations: Generations, root: Node) -> list[DropReason]:
         {view for view in views if node_id(Node.of_dataset(view[0])) not in affected},
     )
     return [reason for reason in reasons if reason]
-
-
-def _is_derived(generations: Generations, node: AffectedNode) -> bool:
-    """Return True for a dataset that is derived without a job."""
-    name = DatasetName(node["namespace"], node["name"])
-    return node["type"] == "dataset" and derivation(name) in generations.writers(name)
 
 
 def _removed(removal: Removal) -> DropReason:

@@ -5,6 +5,7 @@ It follows the data edges of the generations that the node's tree shows.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from headwater import deadline, memory
@@ -21,7 +22,7 @@ from headwater.graph.frontier import Walked
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_ref
-from headwater.graph.placeholders import only_datasets
+from headwater.graph.placeholders import is_job, only_datasets
 from headwater.graph.walk import neighbors, parts_of, reach, reached, replaced
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
@@ -65,6 +66,8 @@ class ColumnImpact(NamedTuple):
     """Columns whose rows it filters, joins, groups or sorts, and everything downstream of them."""
     possible: Affected
     """Jobs that read such a dataset without column lineage, and everything downstream of them."""
+    unreported: list[str]
+    """The names of these jobs, and of views without column lineage; no others in `possible`."""
 
 
 def column_impact(generations: Generations, root: Node, field: str, depth: int) -> ColumnImpact:
@@ -85,25 +88,30 @@ def column_impact(generations: Generations, root: Node, field: str, depth: int) 
     datasets = {step.column.dataset for step in (*found.direct, *found.indirect)}
     datasets.add(root.dataset_name)
     steps = reach(graph, root, "down", depth)
-    open_ = sorted(
-        (steps[node], node)
-        for node in _possibly_affected(generations, graph, walked, datasets) & set(steps)
-    )
+    possible, unreported = _possibly_affected(generations, graph, walked, datasets)
     return ColumnImpact(
         described(found.direct),
         described(found.indirect),
-        [describe.node(node, distance) for distance, node in open_],
+        [describe.node(n, steps[n]) for n in sorted(possible & set(steps), key=_by(steps))],
+        [node.name for node in sorted(unreported & set(steps), key=_by(steps))],
     )
+
+
+def _by(steps: Mapping[Node, int]) -> Callable[[Node], tuple[int, Node]]:
+    """Return a sort key: the distance of a node, then the node."""
+    return lambda node: (steps[node], node)
 
 
 def _possibly_affected(
     generations: Generations, graph: LevelGraph, walked: Walked, datasets: set[DatasetName]
-) -> set[Node]:
+) -> tuple[set[Node], set[Node]]:
     """Return the jobs that read some datasets without column lineage, and all nodes downstream.
 
-    `walked` has the generations downstream with their edges, and `graph` is made of it.
+    The second set has only these jobs, and the outputs of views that no job wrote. `walked` has the
+    generations downstream with their edges, and `graph` is made of it.
     """
     found: set[Node] = set()
+    unreported: set[Node] = set()
     open_: list[Node] = []
     for generation, edges in walked.items():
         deadline.check()
@@ -121,15 +129,17 @@ def _possibly_affected(
         if bare := edges.writes - described - datasets:
             named = only_datasets(bare)
             open_ += map(Node.of_dataset, named)
+            unreported |= set() if is_job(generation.job) else set(map(Node.of_dataset, named))
             open_ += graph.linked(Node.of_job(generation.job), "down") if named < bare else ()
         is_known = any(generation.runs) and all(is_text_complete(state, r) for r in generation.runs)
         if bare or not (edges.writes or is_known):
             found.add(Node.of_job(generation.job))
+            unreported.add(Node.of_job(generation.job))
     for node in deadline.popped(open_):
         if node not in found:
             found.add(node)
             open_ += neighbors(graph, node, "down")
-    return found
+    return found, unreported
 
 
 class _Describe:

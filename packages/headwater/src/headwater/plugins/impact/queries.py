@@ -52,5 +52,7 @@ def impact_answer(
         "possible": reached.possible,
     }
     if depth > 0:
-        answer["drop"] = drop_verdict(generations, found, field, *reached)
+        answer["drop"] = drop_verdict(
+            generations, found, field, reached.affected, reached.indirect, reached.unreported
+        )
     return answer
