@@ -89,11 +89,13 @@ def column_impact(generations: Generations, root: Node, field: str, depth: int) 
     datasets.add(root.dataset_name)
     steps = reach(graph, root, "down", depth)
     possible, unreported = _possibly_affected(generations, graph, walked, datasets)
+    # Something unknown always has a name, so that the verdict cannot be "safe".
+    blamed = unreported & set(steps) or possible & set(steps)
     return ColumnImpact(
         described(found.direct),
         described(found.indirect),
         [describe.node(n, steps[n]) for n in sorted(possible & set(steps), key=_by(steps))],
-        [node.name for node in sorted(unreported & set(steps), key=_by(steps))],
+        [node.name for node in sorted(blamed, key=_by(steps))],
     )
 
 
