@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, TypeVar
 
 from headwater.events import JobRef
 from headwater.graph import folders
 from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node
+from headwater.graph.sql_changes import stated_changes
 from headwater.identity import DatasetName
-from headwater.projection import State
+from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of
 
 Value = TypeVar("Value")
@@ -62,6 +64,45 @@ def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
         {*(names or ()), *(renamed or ()), *related_names},
         [ref for ref in changed if ref in state.jobs],
     )
+
+
+def touched_nodes(state: State, revision: int, shape: tuple[int, int]) -> set[Node] | None:
+    """Return the nodes that events since a revision may concern, besides failures upstream.
+
+    These are the datasets that an event names, the jobs of the families of changed jobs, and the
+    datasets that these write. Only datasets that a caller passed to `watch_writers` are found by
+    their writers.
+
+    Return None if these may be all nodes. `shape` is that of the state at the revision.
+    """
+    changes = changes_since(state, revision, shape[1])
+    runs = state.changed_runs.since(revision)
+    if changes is None or runs is None or state.shape != shape:
+        return None
+    families, written = generations_of(state).families, kept(state, _written)
+    related = {member for ref in changes.jobs for member in families.of(ref).jobs}
+    used = {name for key in runs for name in _names_in(state, state.runs[key])}
+    named = {*changes.names, *used}
+    primary = {dataset for name in named for dataset in state.identity.datasets(name)}
+    of_jobs = {name for ref in related for name in written.get(ref, ())}
+    return {*map(Node.of_dataset, named | primary | of_jobs), *map(Node.of_job, related)}
+
+
+def watch_writers(state: State, name: DatasetName) -> None:
+    """Let `touched_nodes` return a dataset after events about the jobs that write it now."""
+    written = kept(state, _written)
+    for ref in generations_of(state).writers(name):
+        written[ref].add(name)
+
+
+def _written(state: State) -> defaultdict[JobRef, set[DatasetName]]:
+    del state
+    return defaultdict(set)
+
+
+def _names_in(state: State, run: Run) -> Iterator[DatasetName]:
+    yield from (*run.inputs, *run.outputs)
+    yield from (name for name, _ in stated_changes(state, run))
 
 
 def everything(state: State) -> Changes:

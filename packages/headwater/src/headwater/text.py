@@ -75,6 +75,15 @@ def searched_by_name(nodes: int) -> str:
     )
 
 
+def unchecked_lateness(nodes: int) -> str:
+    """Return a note about an answer that may lack late jobs and datasets."""
+    of_nodes = "1 job or dataset" if nodes == 1 else f"{nodes:,} jobs and datasets"
+    return (
+        f"The lateness of {of_nodes} is not known yet, because the server started a short time ago,"
+        " so problems may be missing. Repeat the request in a few seconds."
+    )
+
+
 def unread_sql(jobs: int) -> str:
     """Return what a search without the SQL of some jobs may lack."""
     return (

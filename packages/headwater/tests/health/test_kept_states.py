@@ -1,4 +1,4 @@
-"""States and rows that are updated after each event equal those of a new projection."""
+"""States, rows and findings that are updated after each event equal those of a new projection."""
 
 from __future__ import annotations
 
@@ -14,19 +14,24 @@ from headwater.errors import DeadlineError
 from headwater.events import Logged, parse_time, to_micros
 from headwater.filter_values import determine_values
 from headwater.graph.nodes import Node
+from headwater.health.freshness import is_ad_hoc, rhythm_of, rhythm_of_writes
+from headwater.health.overdue import overdue_nodes
 from headwater.health.rules import found_state
 from headwater.health.states import node_states
 from headwater.log import Entry, entry_of
 from headwater.nodes.listed import choose_rows, rows_of
 from headwater.nodes.rows import place_by_activity, place_by_name
+from headwater.plugins.trust._health import findings_of, health_answer, place_of_finding
 from headwater.projection import State, project
 from headwater.projection._apply import apply
+from headwater.query.models import NodeType
 from packages.headwater.tests.support.entry_strategies import some_entries
 from packages.headwater.tests.support.graphs import DAG, TASK
 from packages.headwater.tests.support.random_runs import RUNS, events_of
 
 pytestmark = pytest.mark.replay
 
+_TYPES: tuple[NodeType, ...] = ("job", "dataset")
 _MOST_CHECKS = 25  # of a deadline, fewer than a list of 20 datasets needs
 _HOUR = 3_600_000_000  # microseconds
 _DAY = 24 * _HOUR
@@ -44,8 +49,17 @@ def _nodes(state: State) -> list[Node]:
     return [*map(Node.of_job, state.jobs), *map(Node.of_dataset, set(state.identity))]
 
 
+def _is_overdue(state: State, node: Node) -> bool:
+    """Return True if the usual interval of a node has passed, according to its generations."""
+    if node.type == "dataset":
+        rhythm = rhythm_of_writes(state, node.dataset_name, needs_reason=False)
+    else:
+        rhythm = rhythm_of(state, node.job_ref, needs_reason=False)
+    return rhythm is not None and rhythm.limit < state.now - rhythm.last
+
+
 def _check(state: State, events: list[Logged]) -> None:
-    """Compare all states and rows with those that a new projection determines.
+    """Compare all states, rows and findings with those that a new projection determines.
 
     Some are requested one by one before, so that an update does not find them all computed.
     """
@@ -53,7 +67,15 @@ def _check(state: State, events: list[Logged]) -> None:
     states = node_states(state)
     expected = {node: found_state(oracle, node) for node in _nodes(oracle)}
     assert {node: states.of(node) for node in _nodes(state)} == expected
-    for type_ in ("job", "dataset"):
+    overdue = overdue_nodes(state)
+    found = {node for type_ in _TYPES for node in overdue.of(type_)}
+    ad_hoc = {node for node in expected if node.type == "job" and is_ad_hoc(oracle, node.job_ref)}
+    assert found - ad_hoc == {node for node in expected if _is_overdue(oracle, node)}
+    findings, others = (sorted(findings_of(s), key=place_of_finding) for s in (state, oracle))
+    assert findings == others
+    reported = sum(run.has_events for run in oracle.runs.values())
+    assert health_answer(state)["counts"]["runs"] == reported
+    for type_ in _TYPES:
         nodes = [node for node in expected if node.type == type_]
         rows, facets, _ = choose_rows(state, type_, None, {})
         assert dict(rows) == {node: place_by_activity(oracle, node) for node in nodes}

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from headwater.events import JobRef
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
+from headwater.health.branches import mixed_jobs
 from headwater.health.caching import jobs_with_open_runs
 from headwater.health.failing import checked_nodes, possibly_failing
 from headwater.health.project import removed_model
@@ -29,6 +30,7 @@ def _found(state: State) -> dict[str, list[str]]:
         "failing": sorted(ref.name for ref in possibly_failing(state)),
         "checked": sorted(node.name for node in checked_nodes(state)),
         "open": sorted(ref.name for ref in jobs_with_open_runs(state)),
+        "mixed": sorted(ref.name for ref, _ in mixed_jobs(state)),
         "removed": sorted(ref.name for ref in state.jobs if removed_model(state, Node.of_job(ref))),
     }
 
@@ -80,8 +82,27 @@ def test_first_search_finds_every_form_of_failure(build: Any) -> None:
         "failing": ["aborted", "dag", "dag.load", "dbt", "sql"],
         "checked": ["dataset", "input", "orders", "output", "own", "rides", "trips"],
         "open": ["dag.load", "dataset", "open"],
+        "mixed": [],
         "removed": [],
     }
+
+
+def test_first_search_finds_every_form_of_branch(build: Any) -> None:
+    def facets(number: int) -> list[dict[str, Any]]:
+        value = f"v{number}"
+        tag = {"key": "project_branch", "value": value, "source": "METAFLOW"}
+        variables = [{"name": "ENV", "value": value}]
+        return [{"tags": {"tags": [tag]}},
+                {"environmentVariables": {"environmentVariables": variables}}, {}]  # fmt: skip
+
+    events = [
+        build.run("COMPLETE", f"{job}{number}", job, "08:00:00", facets=given)
+        for number in range(2)
+        for job, given in zip(("tagged", "variables", "plain"), facets(number), strict=True)
+    ]
+    found = _found(build.state(*events))
+    assert found == _found_by_whole_search(build.state(*events))
+    assert found["mixed"] == ["tagged", "variables"]
 
 
 def test_first_search_finds_models_that_a_manifest_removed(build: Any) -> None:

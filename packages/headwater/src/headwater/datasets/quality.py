@@ -222,10 +222,11 @@ def may_have_failed_check(run: Run) -> bool:
     """
     if has_tests(run) or (run.end is not None and run.end[1] is EventType.FAIL):
         return True
-    uses = chain(run.inputs.values(), run.outputs.values())
-    return any(
-        use.dataset_facets.has_any(_ASSERTIONS) or use.facets.has_any(_ASSERTIONS) for use in uses
-    )
+    for uses in (run.inputs, run.outputs):
+        for use in uses.values():  # without a generator, since it is called for every run
+            if use.dataset_facets.has_any(_ASSERTIONS) or use.facets.has_any(_ASSERTIONS):
+                return True
+    return False
 
 
 def datasets_with_failures(state: State, ref: JobRef) -> set[DatasetName]:

@@ -83,6 +83,12 @@ def means_ad_hoc(tag: str) -> bool:
     return tag.lower().replace("_", "-") == AD_HOC
 
 
+def states_schedule(run: Run) -> bool:
+    """Return True if Airflow reported the schedule of the DAG with a run."""
+    dag = _dag_run(run)
+    return dag is not None and dag.schedule is not None
+
+
 def waits_for_assets(run: Run) -> bool:
     """Return True if a run belongs to a DAG whose schedule is the writing of assets."""
     dag = _dag_run(run)

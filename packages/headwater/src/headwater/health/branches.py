@@ -21,6 +21,9 @@ from headwater.runs.failures import is_failed
 
 _ENVIRONMENT = ("environment", "env")
 _KINDS = {"project_branch": "branches", **dict.fromkeys(_ENVIRONMENT, "environments")}
+_VARIABLES = "environmentVariables"
+_LABELS = frozenset((Tags.KEY, _VARIABLES))
+"""Facets of a run with its branch or environment."""
 _MONTH = 30 * 86_400_000_000  # microseconds
 
 
@@ -41,7 +44,8 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
 
     A run of a test branch may hide a failure in production.
     """
-    mixed = generations_of(state).jobs_where("mixed", lambda ref: bool(mixes_of(state, ref)))
+    known = generations_of(state)
+    mixed = known.jobs_where("mixed", lambda ref: bool(mixes_of(state, ref)), _may_have_labels)
     found: dict[JobRef, tuple[Mix, ...]] = {}
     for ref in sorted(mixed):
         parents = sorted(state.jobs[ref].parents)
@@ -88,6 +92,10 @@ def _recent(places: dict[str, tuple[int, str]]) -> tuple[str, ...]:
     return tuple(name for name in ordered if places[name][0] >= since)
 
 
+def _may_have_labels(run: Run) -> bool:
+    return run.facets.has_any(_LABELS)
+
+
 def _labels(run: Run) -> Iterator[tuple[str, str]]:
     """Yield the branch, the project and the environments of a run, each with its kind.
 
@@ -99,7 +107,7 @@ def _labels(run: Run) -> Iterator[tuple[str, str]]:
             kind = "projects"
         if kind and tag.value.lower() not in ("", "true"):
             yield kind, tag.value
-    reported = run.facets.get("environmentVariables").get("environmentVariables")
+    reported = run.facets.get(_VARIABLES).get(_VARIABLES)
     for variable in objects(reported):
         if str(variable.get("name")).lower() in _ENVIRONMENT and variable.get("value"):
             yield "environments", str(variable["value"])

@@ -28,15 +28,16 @@ it nor the datasets that it writes have an interval. Nor do streaming runs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
-from math import ceil
+from math import ceil, inf
 from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
 from headwater import deadline
 from headwater.events import JobRef, shown_time
+from headwater.events.facets import LifecycleStateChange
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
@@ -47,6 +48,7 @@ from headwater.health._schedule import (
     has_schedule,
     means_ad_hoc,
     start_of_run,
+    states_schedule,
     times_after,
     waits_for_assets,
 )
@@ -54,7 +56,7 @@ from headwater.health.models import LateJob
 from headwater.health.recovery import successors
 from headwater.identity import DatasetName
 from headwater.node_facets import tags_of
-from headwater.projection import Run, RunKey, State
+from headwater.projection import Run, RunKey, State, Use
 from headwater.projection.derived import (
     ancestry_of,
     began_at,
@@ -71,6 +73,7 @@ _NEWEST = 31  # starts; older intervals are ignored
 _STOPPED = 30  # intervals
 _SCALE = 1.4826
 _PLACE = attrgetter("place")
+_CHANGES = frozenset((LifecycleStateChange.KEY,))
 
 
 class Rhythm(NamedTuple):
@@ -104,10 +107,44 @@ def rhythm_of(state: State, ref: JobRef, *, needs_reason: bool = True) -> Rhythm
     return _with_reason(state, rhythm, [ref]) if needs_reason else rhythm
 
 
-def scheduled_jobs(state: State) -> set[JobRef]:
-    """Return the jobs whose runs are evidence of a schedule, even if they are ad hoc."""
-    known = generations_of(state)
-    return known.jobs_where("rhythm", lambda ref: _rhythm_of_runs(state, ref) is not None)
+def overdue_after(state: State, node: Node) -> float:
+    """Return the time, in microseconds, after which a node is late, unless another rule applies.
+
+    It is infinite without evidence of a schedule. Nearly all datasets need no generations for it,
+    so that it is much faster than the rhythm of `rhythm_of_writes`, which has the same limit.
+    """
+    if node.type == "dataset":
+        rhythm = _rhythm_by_reports(state, node.dataset_name)
+    else:
+        job = state.jobs.get(node.job_ref)
+        may_have_one = job is not None and _may_have_rhythm(state, job.runs)
+        rhythm = _rhythm_of_runs(state, node.job_ref) if may_have_one else None
+    return rhythm.last + rhythm.limit if rhythm else inf
+
+
+def _may_have_rhythm(state: State, keys: Collection[RunKey]) -> bool:
+    """Return False if runs are too few for a rhythm, and no schedule was reported with one."""
+    return len(keys) >= _LEAST_RUNS or any(
+        states_schedule(part) for key in keys for part in ancestry_of(state, state.runs[key])
+    )
+
+
+def _rhythm_by_reports(state: State, name: DatasetName) -> Rhythm | None:
+    """Return the rhythm of the writes of a dataset, like `rhythm_of_writes`.
+
+    Generations only matter for a run that created, emptied or changed the dataset as a whole.
+    """
+    keys = {key for record in records_of(state, name) for key in record.writers}
+    if not _may_have_rhythm(state, keys):
+        return None
+    runs = [state.runs[key] for key in keys]
+    uses = (use for run in runs for use in _uses(state, run, name))
+    if any(use.dataset_facets.has_any(_CHANGES) for use in uses):
+        return rhythm_of_writes(state, name, needs_reason=False)
+    writes = _writes(state, runs, name)
+    return _rhythm_of_starts(
+        write for write in writes if not any(is_ad_hoc(state, ref) for ref in write.jobs)
+    )
 
 
 def _rhythm_of_runs(state: State, ref: JobRef) -> Rhythm | None:
@@ -173,13 +210,17 @@ def _rhythm_of_starts(writes: Iterable[_Write]) -> Rhythm | None:
 
 def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_Write]:
     """Yield the writes of a dataset by some runs, without those that only removed its rows."""
-    primary = state.identity.primary
     for run in deadline.watched(runs):
-        uses = (use for spelled, use in run.outputs.items() if primary(spelled) == name)
-        if not all(removes_data(run, use) for use in uses):
+        if not all(removes_data(run, use) for use in _uses(state, run, name)):
             *_, root = ancestry_of(state, run)
             if start := start_of_run(state, run, root):
                 yield _Write(root.key, (run.key.job, root.key.job), start)
+
+
+def _uses(state: State, run: Run, name: DatasetName) -> Iterator[Use]:
+    """Yield the reports of a run about an output, one for each of its names."""
+    outputs = run.outputs
+    yield from (outputs[alias] for alias in state.identity.names(name) if alias in outputs)
 
 
 def _rhythm(begun: Iterable[Start]) -> Rhythm | None:

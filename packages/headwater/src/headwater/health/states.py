@@ -17,15 +17,13 @@ Queries about a past time use a state of their own, which `kept` gives its own s
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable
 from math import inf
 
 from headwater import deadline
-from headwater.events import JobRef, shown_time
-from headwater.graph.current import generations_of
+from headwater.events import shown_time
 from headwater.graph.nodes import Node, node_ref
-from headwater.graph.sql_changes import stated_changes
 from headwater.health.blocked import possibly_blocked
 from headwater.health.failing import checked_nodes, possibly_failing
 from headwater.health.models import HealthState, NodeHealth
@@ -37,9 +35,8 @@ from headwater.health.rules import (
     lateness_of,
     newest_runs,
 )
-from headwater.identity import DatasetName
-from headwater.kept import changes_since, everything, kept
-from headwater.projection import Run, State, outcome
+from headwater.kept import everything, kept, touched_nodes, watch_writers
+from headwater.projection import State, outcome
 from headwater.projection.derived import last_event_time
 
 _MINUTE = 60_000_000  # microseconds
@@ -99,7 +96,6 @@ class NodeStates:
         self._revision, self._shape, self._now, self._stale_after = -1, (-1, -1), 0, 0
         self._found: dict[Node, Found] = {}
         self._unsettled: set[Node] = set()
-        self._written: dict[JobRef, set[DatasetName]] = defaultdict(set)  # of the nodes in `_found`
         self._due: list[tuple[float, Node]] = []
         """The times until which states are valid, a heap; some are of former states."""
         self.touched: set[Node] = set()
@@ -145,24 +141,13 @@ class NodeStates:
         If the changes since then are no longer recorded, or aliases were removed, these are all
         nodes.
         """
-        state, known = self._state, generations_of(self._state)
         if self._revision < 0:  # no state was determined yet
             return set()
-        changes = changes_since(state, self._revision, self._shape[1])
-        runs = state.changed_runs.since(self._revision)
-        if changes is None or runs is None or state.shape != self._shape:
-            names, jobs = everything(state)
+        touched = touched_nodes(self._state, self._revision, self._shape)
+        if touched is None:
+            names, jobs = everything(self._state)
             return {*self._found, *map(Node.of_dataset, names), *map(Node.of_job, jobs)}
-        related = {member for ref in changes[1] for member in known.families.of(ref).jobs}
-        used = {name for key in runs for name in self._names_in(state.runs[key])}
-        written = {name for ref in related for name in self._written.get(ref, ())}
-        named = {*changes[0], *used}
-        primary = {dataset for name in named for dataset in state.identity.datasets(name)}
-        return {*map(Node.of_dataset, named | primary | written), *map(Node.of_job, related)}
-
-    def _names_in(self, run: Run) -> Iterator[DatasetName]:
-        yield from (*run.inputs, *run.outputs)
-        yield from (name for name, _ in stated_changes(self._state, run))
+        return touched
 
     def _watch(self, node: Node, found: Found) -> None:
         """Record when the state of a node may change.
@@ -183,8 +168,7 @@ class NodeStates:
             if due < inf:
                 heapq.heappush(self._due, (due, node))
         if node.type == "dataset":
-            for ref in generations_of(state).writers(node.dataset_name):
-                self._written[ref].add(node.dataset_name)
+            watch_writers(state, node.dataset_name)
 
     def _restate(self, nodes: set[Node]) -> None:
         self.restated |= nodes

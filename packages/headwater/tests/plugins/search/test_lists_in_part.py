@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -24,16 +23,20 @@ from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, find_query
 from headwater.server.app import make_app
 from headwater.settings import Settings
+from packages.headwater.tests.support.partial_answers import (
+    LEAST,
+    leave_little_time,
+    state_with_deadline,
+    state_without_deadline,
+    until_complete,
+)
 
-_COUNT, _LEAST = 20, 6
+_COUNT = 20
 
 
 @pytest.fixture(autouse=True)
 def _little_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (listed, _freshness):
-        monkeypatch.setattr(module, "_LEAST", _LEAST)
-        monkeypatch.setattr(module, "_SECONDS", -1.0)
-    monkeypatch.setattr(deadline, "_END", ContextVar("_END", default=None))
+    leave_little_time(monkeypatch, listed, _freshness)
 
 
 def _runs(build: Any) -> list[Any]:
@@ -48,9 +51,7 @@ def _runs(build: Any) -> list[Any]:
 
 @pytest.fixture
 def state(build: Any) -> State:
-    state: State = build.state(*_runs(build))
-    deadline.start(600)
-    return state
+    return state_with_deadline(build, _runs(build))
 
 
 def _names(answer: Any) -> list[str]:
@@ -62,10 +63,10 @@ def test_list_by_name_is_complete_before_filters_are_counted(state: State) -> No
     assert _names(answer) == [f"d{number:02}" for number in range(15)]
     assert answer["next"]
     assert answer["total"] == _COUNT
-    assert answer["uncounted"] == _COUNT - _LEAST
+    assert answer["uncounted"] == _COUNT - LEAST
     facets = answer["facets"]
     assert facets
-    assert sum(item["count"] for item in facets["namespace"]) == _LEAST
+    assert sum(item["count"] for item in facets["namespace"]) == LEAST
 
 
 def test_filtered_list_states_how_many_nodes_are_uncounted(state: State) -> None:
@@ -74,15 +75,15 @@ def test_filtered_list_states_how_many_nodes_are_uncounted(state: State) -> None
     assert facets
     (counted,) = (item["count"] for item in facets["namespace"] if item["value"] == "db")
     assert answer["total"] == len(answer["items"]) == counted
-    assert answer["uncounted"] == _COUNT - _LEAST
+    assert answer["uncounted"] == _COUNT - LEAST
 
 
 def test_list_by_time_starts_with_the_most_recently_used_nodes(state: State) -> None:
     answer = jobs_answer(state, sort="started")
     newest_first = [f"j{number}" for number in reversed(range(_COUNT - 1))]
-    assert _names(answer) == newest_first[:_LEAST]
+    assert _names(answer) == newest_first[:LEAST]
     assert answer["total"] == _COUNT - 1
-    assert answer["uncounted"] == _COUNT - 1 - _LEAST
+    assert answer["uncounted"] == _COUNT - 1 - LEAST
 
 
 @pytest.mark.parametrize("text", [None, "d"])
@@ -90,10 +91,7 @@ def test_list_by_time_starts_with_the_most_recently_used_nodes(state: State) -> 
 def test_repeated_lists_continue_until_they_are_complete(
     state: State, build: Any, values: dict[str, Any], text: str | None
 ) -> None:
-    lists: list[Any] = []
-    while not lists or lists[-1]["uncounted"]:
-        lists.append(datasets_answer(state, text=text, **values))
-        assert len(lists) <= _COUNT
+    lists = until_complete(lambda: datasets_answer(state, text=text, **values))
     uncounted = [answer["uncounted"] for answer in lists]
     assert len(lists) > 2
     assert uncounted == sorted(set(uncounted), reverse=True)
@@ -104,11 +102,9 @@ def test_repeated_lists_continue_until_they_are_complete(
 
 def test_first_groups_state_how_many_nodes_are_uncounted(state: State) -> None:
     (group,) = groups_answer(state)["items"]
-    assert (group["datasets"], group["jobs"]) == (_LEAST, _LEAST)
-    assert groups_answer(state)["uncounted"] == 2 * _COUNT - 1 - 4 * _LEAST
-    while groups_answer(state)["uncounted"]:
-        pass
-    (group,) = groups_answer(state)["items"]
+    assert (group["datasets"], group["jobs"]) == (LEAST, LEAST)
+    assert groups_answer(state)["uncounted"] == 2 * _COUNT - 1 - 4 * LEAST
+    (group,) = until_complete(lambda: groups_answer(state))[-1]["items"]
     assert (group["datasets"], group["jobs"]) == (_COUNT, _COUNT - 1)
 
 
@@ -116,18 +112,12 @@ def test_first_groups_state_how_many_nodes_are_uncounted(state: State) -> None:
 def test_repeated_freshness_continues_until_it_is_complete(
     state: State, build: Any, due: Any
 ) -> None:
-    answers: list[Any] = []
-    while not answers or answers[-1]["uncounted"]:
-        answers.append(datasets_freshness_answer(state, due=due))
-        assert len(answers) <= _COUNT
+    answers = until_complete(lambda: datasets_freshness_answer(state, due=due))
     uncounted = [answer["uncounted"] for answer in answers]
-    assert uncounted[0] == _COUNT - _LEAST
+    assert uncounted[0] == _COUNT - LEAST
     assert uncounted == sorted(set(uncounted), reverse=True)
-    deadline.start(600)
-    other: State = build.state(*_runs(build))
-    while (whole := datasets_freshness_answer(other, due=due))["uncounted"]:
-        pass
-    assert answers[-1] == whole
+    other = state_without_deadline(build, _runs(build))
+    assert answers[-1] == datasets_freshness_answer(other, due=due)
     assert sum(answers[-1]["counts"][part] for part in ("unscheduled", "sources")) == _COUNT
 
 

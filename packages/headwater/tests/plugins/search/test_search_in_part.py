@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -23,17 +22,19 @@ from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, find_query
 from headwater.server.app import make_app
 from headwater.settings import Settings
+from packages.headwater.tests.support.partial_answers import (
+    leave_little_time,
+    state_with_deadline,
+    until_complete,
+)
 
-_COUNT, _LEAST = 20, 6
-_NODES = 2 * _COUNT - 1
+_COUNT = 20
 _FIELDS = [{"name": "fare"}, {"name": "place"}]
 
 
 @pytest.fixture(autouse=True)
 def _little_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_index, "_LEAST", _LEAST)
-    monkeypatch.setattr(_index, "_SECONDS", -1.0)
-    monkeypatch.setattr(deadline, "_END", ContextVar("_END", default=None))
+    leave_little_time(monkeypatch, _index)
 
 
 def _runs(build: Any) -> list[Any]:
@@ -50,9 +51,7 @@ def _run(build: Any, number: int, *outputs: Any) -> Any:
 
 @pytest.fixture
 def state(build: Any) -> State:
-    state: State = build.state(*_runs(build))
-    deadline.start(600)
-    return state
+    return state_with_deadline(build, _runs(build))
 
 
 def _names(answer: Any) -> set[str]:
@@ -60,11 +59,7 @@ def _names(answer: Any) -> set[str]:
 
 
 def _until_complete(state: State, text: str) -> list[Any]:
-    answers: list[Any] = []
-    while not answers or answers[-1]["uncounted"]:
-        answers.append(search_answer(state, text, limit=100))
-        assert len(answers) <= _NODES
-    return answers
+    return until_complete(lambda: search_answer(state, text, limit=100))
 
 
 def test_first_search_finds_every_name(state: State) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -18,15 +17,20 @@ from headwater.projection import State
 from headwater.projection._apply import apply
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, find_query
+from packages.headwater.tests.support.partial_answers import (
+    LEAST,
+    leave_little_time,
+    state_with_deadline,
+    state_without_deadline,
+    until_complete,
+)
 
-_COUNT, _LEAST = 20, 6
+_COUNT = 20
 
 
 @pytest.fixture(autouse=True)
 def _little_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completeness, "_LEAST", _LEAST)
-    monkeypatch.setattr(completeness, "_SECONDS", -1.0)
-    monkeypatch.setattr(deadline, "_END", ContextVar("_END", default=None))
+    leave_little_time(monkeypatch, completeness)
 
 
 def _runs(build: Any) -> list[Any]:
@@ -42,28 +46,20 @@ def _runs(build: Any) -> list[Any]:
 
 @pytest.fixture
 def state(build: Any) -> State:
-    state: State = build.state(*_runs(build))
-    deadline.start(600)
-    return state
+    return state_with_deadline(build, _runs(build))
 
 
 def _complete_state(build: Any, *more: Any) -> State:
-    state: State = build.state(*_runs(build), *more)
-    deadline._END.set(None)
-    return state
+    return state_without_deadline(build, [*_runs(build), *more])
 
 
 def _until_complete(state: State) -> list[Any]:
-    answers: list[Any] = []
-    while not answers or answers[-1]["uncounted"]:
-        answers.append(completeness_answer(state))
-        assert len(answers) <= _COUNT
-    return answers
+    return until_complete(lambda: completeness_answer(state))
 
 
 def test_first_answer_has_no_share(state: State) -> None:
     answer = completeness_answer(state)
-    assert answer["uncounted"] == len(state.jobs) - _LEAST
+    assert answer["uncounted"] == len(state.jobs) - LEAST
     assert {result["share"] for result in answer["measures"].values()} == {None}
     assert 0 < answer["measures"]["outputs"]["runs"] < _COUNT
     assert answer["orphans"] == []
@@ -91,9 +87,7 @@ def test_event_between_queries_is_measured(state: State, build: Any) -> None:
 
 
 def test_pipelines_with_unmeasured_jobs_are_missing(state: State, build: Any) -> None:
-    pages: list[Any] = []
-    while not pages or pages[-1]["uncounted"]:
-        pages.append(pipelines_answer(state))
+    pages = until_complete(lambda: pipelines_answer(state))
     complete = {item["id"]: item for item in pipelines_answer(_complete_state(build))["items"]}
     sizes = [len(page["items"]) for page in pages]
     assert len(complete) == _COUNT // 4

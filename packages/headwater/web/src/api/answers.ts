@@ -23,12 +23,21 @@ export function asking<Q extends Question>(question: Q, query: Query<Q>) {
   };
 }
 
-/** Return a response, kept up to date; no request is sent while the query is null. */
+/** Milliseconds after which a partial response is requested again: each one is more complete. */
+const PARTIAL_INTERVAL = 2_000;
+
+/** Return true if a response is partial, because the server started a short time ago. */
+function isPartial(data: unknown): boolean {
+  return typeof data === "object" && data !== null && "uncounted" in data && Number(data.uncounted) > 0;
+}
+
+/** Return a response, kept up to date and repeated while it is partial; no request is sent while the query is null. */
 export function useAnswer<Q extends Question>(question: Q, query: Query<Q> | null): UseQueryResult<Answer<Q>> {
   return useQuery({
     ...asking(question, query ?? ({} as Query<Q>)),
     enabled: query !== null,
     placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => isPartial(state.data) && PARTIAL_INTERVAL,
   });
 }
 

@@ -392,7 +392,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Page_HealthFinding_"];
+                        "application/json": components["schemas"]["PartialPage_HealthFinding_"];
                     };
                 };
             };
@@ -1869,7 +1869,8 @@ export interface components {
         HealthAnswer: {
             at: string | null;
             counts: components["schemas"]["HealthCounts"];
-            isHealthy: boolean;
+            isHealthy: boolean | null;
+            uncounted: number;
         };
         HealthCounts: {
             datasets: number;
@@ -2152,10 +2153,6 @@ export interface components {
             }[];
             next: string | null;
         };
-        Page_HealthFinding_: {
-            items: components["schemas"]["HealthFinding"][];
-            next: string | null;
-        };
         Page_SchemaChange_: {
             items: components["schemas"]["SchemaChange"][];
             next: string | null;
@@ -2163,6 +2160,11 @@ export interface components {
         Page_SuggestedAlias_: {
             items: components["schemas"]["SuggestedAlias"][];
             next: string | null;
+        };
+        PartialPage_HealthFinding_: {
+            items: components["schemas"]["HealthFinding"][];
+            next: string | null;
+            uncounted: number;
         };
         PartialPage_NodeGroup_: {
             items: components["schemas"]["NodeGroup"][];
@@ -2254,6 +2256,7 @@ export interface components {
             items: components["schemas"]["Problem"][];
             next: string | null;
             total: number;
+            uncounted: number;
         };
         ProvenanceAnswer: {
             datasets: components["schemas"]["ProvenanceDataset"][];

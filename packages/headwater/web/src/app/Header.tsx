@@ -24,7 +24,8 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
   const { data: health } = useAnswer("health", {});
   const { errors = 0, problems = 0 } = health?.counts ?? {};
   const isFine = problems === 0;
-  const text = isFine ? FRAME.none : errors ? FRAME.problems(problems) : FRAME.warnings(problems);
+  const isUnknown = isFine && (health?.uncounted ?? 0) > 0;
+  const text = isUnknown ? FRAME.unknown : isFine ? FRAME.none : errors ? FRAME.problems(problems) : FRAME.warnings(problems);
   return (
     <header className={styles.header}>
       <Link href="/" className={styles.brand} aria-label={FRAME.brand}>
@@ -43,8 +44,8 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
       </nav>
       <div className={styles.search}>{pathname !== "/" && <Search />}</div>
       {isLive && health && health.counts.runs > 0 && (
-        <Link href={ONE_FILE ? "/" : "/problems"} className={clsx(states.state, isFine ? states.good : states.warn)} aria-label={text}>
-          <Icon name={isFine ? "done" : "alert"} />
+        <Link href={ONE_FILE ? "/" : "/problems"} className={clsx(states.state, isUnknown ? "muted" : isFine ? states.good : states.warn)} aria-label={text}>
+          <Icon name={isUnknown ? "lost" : isFine ? "done" : "alert"} />
           <span>
             {!isFine && problems.toLocaleString("en")} <span className={controls.wide}>{text.replace(/^[\d,]+ /, "")}</span>
           </span>

@@ -5,7 +5,7 @@ export const COMPLETENESS = {
   kind: "Completeness",
   title: "Incomplete pipelines",
   about: "What the newest runs of each pipeline do not report. Lineage is only as complete as the events of its producers.",
-  uncounted: (jobs: number) => `The runs of ${plural(jobs, "job")} have not been measured yet, so their pipelines are missing. Reload the page in a few seconds.`,
+  uncounted: (jobs: number) => `The runs of ${plural(jobs, "job")} have not been measured yet, so their pipelines are missing. The page updates in a few seconds.`,
   none: "No pipeline has run yet.",
   allComplete: "All pipelines report inputs, outputs, columns, code and end events.",
   summary: (incomplete: number, all: number) => (incomplete ? `${incomplete} of ${all} pipelines are incomplete.` : "No pipeline is known to be incomplete."),

@@ -7,6 +7,7 @@ export const FRAME = {
   brand: "headwater, start page",
   name: "headwater",
   none: "No problems",
+  unknown: "Problems unknown",
   problems: (count: number) => plural(count, "problem"),
   warnings: (count: number) => plural(count, "warning"),
   live: "Live",

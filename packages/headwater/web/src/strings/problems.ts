@@ -10,6 +10,7 @@ export const PROBLEMS = {
   decided: "Muted or acknowledged",
   list: "Problems",
   none: "No open problems.",
+  uncounted: (count: number) => `The lateness of ${count.toLocaleString("en")} jobs and datasets is not known yet, so problems may be missing. The page updates in a few seconds.`,
   nothing: "No problems match these filters.",
   noneDecided: "No problem is muted or acknowledged.",
   select: (name: string) => `Select ${name}`,

@@ -13,7 +13,7 @@ export const START = {
   problems: "Problems",
   freshness: "Freshness",
   overdue: ", overdue",
-  uncounted: (count: number) => `The due times of ${plural(count, "dataset")} are not known yet. Reload the page in a few seconds.`,
+  uncounted: (count: number) => `The due times of ${plural(count, "dataset")} are not known yet. The page updates in a few seconds.`,
   firstDue: (count: number) => `The ${count} datasets due first.`,
   parts: { scheduled: "with a schedule", day: "due within 24 hours", risk: "at risk", late: "late", unscheduled: "without a schedule", sources: "sources" },
   run: (state: string, name: string, time: string | null) => [state, name, time].filter(Boolean).join(", "),

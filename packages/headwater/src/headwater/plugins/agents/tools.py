@@ -32,7 +32,8 @@ from headwater.plugins.agents._tool import Level, Node, Text, Time, Tool
 from headwater.plugins.agents._unused import Unused
 from headwater.plugins.agents._versions import Incident, Version
 from headwater.query.models import Json
-from headwater.text import searched_by_name, unread_sql
+from headwater.text import searched_by_name, unchecked_lateness, unread_sql
+from headwater.wire import UNCOUNTED
 
 
 class Find(Tool):
@@ -188,7 +189,8 @@ class Problems(Tool):
         health = context.health()
         if self.node is None:
             return _all_problems(context, health)
-        findings: list[Finding] = context.query("findings", {})["items"]
+        answer = context.query("findings", {})
+        findings: list[Finding] = answer["items"]
         late = context.query("lateness", {"node": self.node})
         tree = context.query("tree", {"node": self.node, "direction": "both", "depth": 20})
         upstream = [tree["node"], *(item["id"] for item in flat(tree["up"]))]
@@ -198,6 +200,8 @@ class Problems(Tool):
         problems = [*late["reasons"], *failed]
         has_lineage = bool(tree["up"]["children"] or tree["down"]["children"])
         empty: Status = "none" if has_lineage else "not_reported"
+        if answer[UNCOUNTED]:
+            empty = "unknown"
         return reply(
             "found" if problems or late["isLate"] else empty,
             health,
@@ -208,6 +212,7 @@ class Problems(Tool):
             dueAt=late["dueAt"],
             lastAt=late["lastAt"],
             problems=problems_of(problems),
+            note=_unchecked(answer),
             about=upstream,
             page=context.page("lineage", node=tree["node"]),
         )
@@ -222,6 +227,8 @@ def _all_problems(context: Context, health: Json) -> Json:
     ]
     measures = health["completeness"]["measures"]
     empty: Status = "none" if health["counts"]["runs"] else "not_reported"
+    if health[UNCOUNTED]:
+        empty = "unknown"
     return reply(
         "found" if problems else empty,
         health,
@@ -232,9 +239,17 @@ def _all_problems(context: Context, health: Json) -> Json:
             for name, result in measures.items()
         },
         problems=causes_in_short(problems),
-        note=None if health["counts"]["runs"] else "No run was reported.",
+        note=_unchecked(health) if health["counts"]["runs"] else "No run was reported.",
         page=replace(context, moment=None).page("problems"),
     )
+
+
+def _unchecked(answer: Json) -> str | None:
+    """Return a note about an answer that may lack late jobs and datasets; None if it is complete.
+
+    `isHealthy` is missing in a partial answer without errors.
+    """
+    return unchecked_lateness(answer[UNCOUNTED]) if answer[UNCOUNTED] else None
 
 
 TOOLS: Mapping[str, type[Tool]] = {

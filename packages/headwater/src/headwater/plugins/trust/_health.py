@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import get_args
 
+from headwater import deadline
 from headwater.errors import ConfigError
 from headwater.events import parse_time, shown_time, to_micros
 from headwater.filter_values import is_exposure
@@ -37,14 +38,16 @@ from headwater.health.findings import (
     lost_run,
     several_branches,
 )
-from headwater.health.freshness import late, scheduled_jobs
+from headwater.health.freshness import late
 from headwater.health.models import Finding
+from headwater.health.overdue import Overdue, overdue_nodes
 from headwater.health.project import removed_model
 from headwater.health.recovery import is_recovered
 from headwater.health.rules import failures_of, lateness_of
-from headwater.nodes.listed import choose_rows
+from headwater.health.states import state_of
 from headwater.plugin import load_named
 from headwater.plugins.trust._causes import open_causes
+from headwater.plugins.trust._reported_runs import number_of_reported_runs
 from headwater.plugins.trust.finding_states import ALL_OPEN, FindingStates
 from headwater.plugins.trust.models import HealthAnswer, ProblemKind
 from headwater.projection import Run, RunKey, State
@@ -64,22 +67,25 @@ Blocked = dict[RunKey, list[Node]]
 def health_answer(state: State, stored: FindingStates = ALL_OPEN) -> HealthAnswer:
     """Return the size of the graph and the number of open findings; `findings` lists them.
 
-    Muted and acknowledged findings do not count. Stopped jobs do not affect `isHealthy`.
+    Muted and acknowledged findings do not count. Stopped jobs do not affect `isHealthy`. After the
+    start of a server with a large store, `uncounted` nodes are not checked for lateness yet.
     """
-    findings = [stored.of(found, state.now) for found in findings_of(state)]
+    overdue = overdue_nodes(state, in_part=True)
+    findings = [stored.of(found, state.now) for found in findings_of(state, overdue)]
     count = Counter(found["severity"] for found in findings if found["state"] == "open")
     errors, warnings = count["error"], count["warning"]
     return {
         "at": shown_time(state.now),
-        "isHealthy": not errors,
+        "isHealthy": None if overdue.uncounted and not errors else not errors,
         "counts": {
             "jobs": len(state.jobs),
-            "runs": sum(run.has_events for run in state.runs.values()),
+            "runs": number_of_reported_runs(state),
             "datasets": len(state.identity),
             "errors": errors,
             "warnings": warnings,
             "problems": open_causes(state, findings),
         },
+        "uncounted": overdue.uncounted,
     }
 
 
@@ -91,15 +97,17 @@ def place_of_finding(found: Finding) -> Place:
     return _KINDS.index(found["kind"]), rank, found["subject"], found["runId"] or ""
 
 
-def findings_of(state: State) -> Iterator[Finding]:
+def findings_of(state: State, overdue: Overdue | None = None) -> Iterator[Finding]:
     """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks.
 
     Of root runs, the newest of a job that ended or is stale counts, even while a newer one runs.
     A failed child run is a finding unless an ancestor run is one. If its pipeline has run as a
     whole since, it is only a warning, or no finding if another job took over its data.
 
-    They are in no order; `place_of_finding` is their sort key. Plugins may add warnings.
+    They are in no order; `place_of_finding` is their sort key. Plugins may add warnings. Only nodes
+    in `overdue` are late or have stopped; by default, all overdue nodes.
     """
+    overdue = overdue or overdue_nodes(state)
     blocked = blocked_nodes(state)
     failing = possibly_failing(state)
     for ref in sorted(failing | jobs_with_open_runs(state)):
@@ -111,9 +119,9 @@ def findings_of(state: State) -> Iterator[Finding]:
         part = failed_part(state, ref)
         if part is not None and not is_void(state, part):
             yield from _findings_of_task(state, part, blocked)
-    slow = late(state, (ref for ref in sorted(scheduled_jobs(state)) if recent_roots(state, ref)))
-    yield from map(late_job, slow)
-    yield from _late_datasets(state)
+    refs = (node.job_ref for node in sorted(overdue.of("job")))
+    yield from map(late_job, late(state, (ref for ref in refs if recent_roots(state, ref))))
+    yield from _late_datasets(state, overdue)
     for node in checked_nodes(state):
         if failures := failures_of(state, node):
             yield failed_checks(node, failures)
@@ -213,13 +221,14 @@ def _left_out_warning(state: State, run: Run) -> Finding:
     return warning
 
 
-def _late_datasets(state: State) -> Iterator[Finding]:
+def _late_datasets(state: State, overdue: Overdue) -> Iterator[Finding]:
     """Yield findings about late datasets whose pipelines are not late.
 
     If the pipeline is late too, its own finding is enough.
     """
-    late = choose_rows(state, "dataset", None, {"state": "late"})
-    for node in sorted(node for node, _ in late.rows):
+    for node in deadline.watched(sorted(overdue.of("dataset"))):
+        if state_of(state, node) != "late":
+            continue
         rhythm = lateness_of(state, node)
         # that of a writer is the rhythm of its pipeline, late or not
         writers = map(Node.of_job, generations_of(state).writers(node.dataset_name))

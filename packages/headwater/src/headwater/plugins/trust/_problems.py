@@ -18,6 +18,7 @@ from headwater.graph.nodes import Node, node_id, node_ref
 from headwater.graph.walk import parts_of
 from headwater.health.blocked import nodes_behind
 from headwater.health.findings import failure_text
+from headwater.health.overdue import overdue_nodes
 from headwater.health.states import state_of
 from headwater.lookup import find_node
 from headwater.plugins.trust._causes import Cause, causes_of_findings
@@ -66,10 +67,11 @@ def problems_answer(
     """Return the problems, one per cause, with the error and what was not rebuilt since.
 
     Errors are sorted before warnings, then by the number of affected datasets, then newest first.
+    `uncounted` nodes are not checked for lateness yet.
     """
-    causes = causes_of_findings(
-        state, (stored.of(found, state.now) for found in findings_of(state))
-    )
+    overdue = overdue_nodes(state, in_part=True)
+    findings = (stored.of(found, state.now) for found in findings_of(state, overdue))
+    causes = causes_of_findings(state, findings)
     behind = nodes_behind(state)
     chosen = [_Measured(state, cause, behind) for cause in causes if cause.is_open is not decided]
     given = {"kind": kind, "owner": owner, "tag": tag, "platform": platform, "age": age}
@@ -83,6 +85,7 @@ def problems_answer(
         "total": len(matching),
         "decided": sum(not cause.is_open for cause in causes),
         "facets": cast("ProblemFacets", counts),
+        "uncounted": overdue.uncounted,
     }
 
 

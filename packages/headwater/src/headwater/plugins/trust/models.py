@@ -100,6 +100,9 @@ class ProblemsAnswer(Answer):
     decided: int
     """Number of muted and acknowledged problems, without the filters."""
     facets: ProblemFacets
+    uncounted: int
+    """Number of jobs and datasets that are not checked for lateness yet, so that problems may be
+    missing. Each query checks more of them."""
 
 
 class MeasureResult(Answer):
@@ -159,9 +162,12 @@ class HealthAnswer(Answer):
     """Numbers of jobs, runs, datasets and findings."""
 
     at: str | None
-    isHealthy: bool
-    """True if no open finding is an error."""
+    isHealthy: bool | None
+    """True if no open finding is an error; null if none is, but nodes are `uncounted`."""
     counts: HealthCounts
+    uncounted: int
+    """Number of jobs and datasets that are not checked for lateness yet, so that findings may be
+    missing. Each query checks more of them."""
 
 
 class Reason(Finding):

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from headwater.console.render import age_of, localized, moment_of, new_console
-from headwater.text import counted
+from headwater.text import counted, unchecked_lateness
 
 if TYPE_CHECKING:
     from headwater.health.models import Finding
@@ -62,7 +62,9 @@ def print_problems(answer: models.ProblemsAnswer) -> None:
         if problem["state"] != "open":
             console.print(Text(f"  {problem['state']}  {problem['note'] or ''}".rstrip(), "dim"))
         console.print(Text(f"  → {problem['remedy']}", "yellow"))
-    if not answer["items"]:
+    if answer["uncounted"]:
+        console.print(unchecked_lateness(answer["uncounted"]))
+    elif not answer["items"]:
         console.print("No problems.", style="green")
     if answer["decided"]:
         console.print(Text(f"{answer['decided']} muted or acknowledged (--decided)", "dim"))
@@ -106,9 +108,13 @@ def print_health(
     size = f"{counted(counts['jobs'], 'job')}, {counted(counts['runs'], 'run')}"
     size += f", {counted(counts['datasets'], 'dataset')}"
     result, style = ("No problems", "green") if health["isHealthy"] else ("Problems found", "red")
+    if health["isHealthy"] is None:
+        result, style = "No problems found yet", "yellow"
     if health["isHealthy"] and counts["warnings"]:
         result, style = f"No errors, but {counted(counts['warnings'], 'warning')}", "yellow"
     console.print(Text.assemble((result, style), f" in {size}."))
+    if health["uncounted"]:
+        console.print(unchecked_lateness(health["uncounted"]))
     print_findings((found for found in findings if found["state"] == "open"), console)
     for found in findings:
         if found["state"] != "open":

@@ -7,6 +7,7 @@ from typing import Annotated
 from headwater.documents import decoded
 from headwater.health.freshness import late
 from headwater.health.models import LateJob
+from headwater.health.overdue import overdue_nodes
 from headwater.plugins.trust._contract import captured_of, differences, updated
 from headwater.plugins.trust._health import findings_of, health_answer, place_of_finding
 from headwater.plugins.trust._lateness import lateness_answer
@@ -48,15 +49,17 @@ def findings_answer(
     limit: Limit = 1_000,
     cursor: Cursor = None,
     stored: FindingStates = ALL_OPEN,
-) -> Page[HealthFinding]:
+) -> PartialPage[HealthFinding]:
     """Return failed and stale runs, late, stopped and mixed jobs, and failed checks, by kind.
 
     Runs are the newest finished ones of each job. Late jobs are sorted by due time, the other
-    findings by time, newest first.
+    findings by time, newest first. `uncounted` nodes are not checked for lateness yet.
     """
-    found = (item for item in findings_of(state) if kind in (None, item["kind"]))
-    items, following = cut(("findings", kind), found, place_of_finding, limit, cursor)
-    return paged([stored.of(item, state.now) for item in items], following)
+    overdue = overdue_nodes(state, in_part=True)
+    found = (item for item in findings_of(state, overdue) if kind in (None, item["kind"]))
+    chosen, following = cut(("findings", kind), found, place_of_finding, limit, cursor)
+    items = [stored.of(item, state.now) for item in chosen]
+    return {"items": items, "next": following, "uncounted": overdue.uncounted}
 
 
 @query("completeness/pipelines", Times.THEN)

@@ -46,7 +46,8 @@ export default function ProblemsPage(): ReactNode {
       )}
       {data && <Filters facets={data.facets} names={PROBLEM_FACETS} />}
       {data && !trouble && data.items.length > 0 && <List key={params.toString()} problems={data.items} isDecided={isDecided} />}
-      {data && data.items.length === 0 && <Nothing isFiltered={isFiltered} isDecided={isDecided} />}
+      {data && data.uncounted > 0 && <p className={sheets.line} role="status">{PROBLEMS.uncounted(data.uncounted)}</p>}
+      {data && data.items.length === 0 && data.uncounted === 0 && <Nothing isFiltered={isFiltered} isDecided={isDecided} />}
       {data?.next && <p className="muted">{PROBLEMS.first(data.items.length)}</p>}
       <CommandPart text={commandOf({ kind, age, ...selected })} />
     </Sheet>

@@ -7,6 +7,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { distinctNames } from "../../graph/words";
 import { changesOf, ProblemRow } from "../problems/ProblemRow";
+import { PROBLEMS } from "../../strings/problems";
 import { START } from "../../strings/start";
 import problems from "../problems/problemsPage.module.css";
 import cards from "../../components/card.module.css";
@@ -29,7 +30,8 @@ export function StartProblems(): ReactNode {
         {START.problems} {total > 0 && <span className="muted">{total.toLocaleString("en")}</span>}
       </h2>
       {error && <ErrorMessage error={error} />}
-      {total === 0 && (
+      {data.uncounted > 0 && <p className={clsx("muted", cards.cardFoot)}>{PROBLEMS.uncounted(data.uncounted)}</p>}
+      {total === 0 && data.uncounted === 0 && (
         <p className={clsx(states.state, states.good, cards.cardFoot)}>
           <Icon name="done" /> {decided > 0 ? START.noneOpen : START.allGood}
         </p>

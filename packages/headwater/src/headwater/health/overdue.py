@@ -1,0 +1,106 @@
+"""The overdue jobs and datasets: the only ones that can be late or have stopped.
+
+The time after which a node is overdue is determined once, and again after events about it. A query
+reads only the nodes whose time has passed. In a large store, the first queries before a deadline
+check only some nodes each.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from math import inf
+
+from headwater import deadline
+from headwater.graph.nodes import Node
+from headwater.health.freshness import overdue_after
+from headwater.health.states import node_states
+from headwater.kept import exists, kept, touched_nodes, watch_writers
+from headwater.projection import State
+from headwater.query.models import NodeType
+
+_SECONDS, _LEAST = 0.7, 500
+"""Seconds after which a query returns a partial answer, and the nodes that it always checks."""
+
+
+def overdue_nodes(state: State, *, in_part: bool = False) -> Overdue:
+    """Return the overdue nodes of a state. With `in_part`, some may be missing (`uncounted`)."""
+    overdue = kept(state, Overdue)
+    overdue.update(in_part=in_part)
+    return overdue
+
+
+class Overdue:
+    """The nodes whose usual interval has passed, as of the last update."""
+
+    def __init__(self, state: State) -> None:
+        """Create it without nodes: none is checked yet."""
+        self._state = state
+        self._now = state.now
+        self._after: dict[Node, float] = {}
+        self._next: list[tuple[float, Node]] = []
+        """The times in `_after` that have not passed, a heap; some are former ones."""
+        self._overdue: set[Node] = set()
+        self._unchecked: dict[Node, None] = {}
+        self._revision, self._shape = -1, (-1, -1)
+
+    @property
+    def uncounted(self) -> int:
+        """The number of nodes that are not checked yet."""
+        return len(self._unchecked)
+
+    def of(self, type_: NodeType) -> Iterator[Node]:
+        """Yield the overdue jobs or datasets that are checked, in no order."""
+        return (node for node in self._overdue if node.type == type_)
+
+    def update(self, *, in_part: bool = False) -> None:
+        """Check the nodes that are new or that events concern, and add those whose time has passed.
+
+        With `in_part`, check only some. If a deadline ends it, the next call continues.
+        """
+        state = self._state
+        self._find_changed()
+        if state.now < self._now:
+            self._overdue.clear()
+            self._next = [(time, node) for node, time in self._after.items()]
+            heapq.heapify(self._next)
+        self._now = state.now
+        states = node_states(state)
+        waiting = list(self._unchecked)
+        some = deadline.within(_SECONDS, waiting, least=_LEAST)
+        for node in some if in_part else deadline.watched(waiting):
+            if exists(state, node) and self._check(node):
+                states.of(node)  # which takes long, so that it is part of the limited time
+            del self._unchecked[node]
+        while self._next and self._next[0][0] < state.now:
+            time, node = heapq.heappop(self._next)
+            if self._after.get(node) == time:
+                self._overdue.add(node)
+
+    def _find_changed(self) -> None:
+        """Mark the nodes that events since the last update concern as unchecked."""
+        state = self._state
+        if (state.revision, state.shape) == (self._revision, self._shape):
+            return
+        touched: Iterable[Node] | None = None
+        if self._revision >= 0:
+            touched = touched_nodes(state, self._revision, self._shape)
+        if touched is None:
+            self._after.clear()
+            self._overdue.clear()
+            touched = (*map(Node.of_job, state.jobs), *map(Node.of_dataset, set(state.identity)))
+        for node in touched:
+            self._after.pop(node, None)
+            self._overdue.discard(node)
+            self._unchecked[node] = None
+        self._revision, self._shape = state.revision, state.shape
+
+    def _check(self, node: Node) -> bool:
+        """Determine the time after which a node is overdue; return True if it has passed."""
+        time = overdue_after(self._state, node)
+        if node.type == "dataset":
+            watch_writers(self._state, node.dataset_name)
+        if time < inf:
+            self._after[node] = time
+            heapq.heappush(self._next, (time, node))
+        return time < self._state.now
