@@ -23,6 +23,7 @@ from headwater.log import Entry
 from headwater.plugins.impact.queries import impact_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.support.entry_strategies import some_entries
 from packages.headwater.tests.support.graphs import commit, edges, state_partition_sources
 
@@ -84,7 +85,7 @@ _QUERIED = st.lists(st.booleans(), min_size=17, max_size=17)
 
 
 @pytest.mark.replay
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(entries=some_entries(), is_queried=_QUERIED)
 def test_parts_of_the_graph_equal_the_whole(entries: list[Entry], is_queried: list[bool]) -> None:
     _assert_updates([entry.event for entry in entries], is_queried)
@@ -165,7 +166,7 @@ def _event(build: Any, number: int, run: Any) -> Logged:
     return build.entry(body).event
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(runs=st.lists(_RUN, min_size=2, max_size=12), is_queried=_QUERIED)
 def test_present_generations_follow_every_event(
     runs: list[Any], is_queried: list[bool], build: Any

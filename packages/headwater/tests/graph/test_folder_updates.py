@@ -21,6 +21,7 @@ from headwater.projection import State, project
 from headwater.projection._apply import apply
 from packages.headwater.tests.graph.test_effective_graph import _assert_same_graphs
 from packages.headwater.tests.health.test_kept_states import _at, _check
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.truth.test_consistency import _datasets
 
 pytestmark = pytest.mark.replay
@@ -126,7 +127,7 @@ def _impacts(state: State) -> dict[str, Any]:
     return {name: impact_answer(state, name) for name in _datasets(state)}
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(abouts=EVENTS, is_read=_READ)
 def test_edges_of_folders_follow_every_event(
     abouts: list[dict[str, Any]], is_read: list[bool], build: Any
@@ -141,7 +142,7 @@ def test_edges_of_folders_follow_every_event(
             assert _impacts(state) == _impacts(fresh)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(abouts=EVENTS, is_read=_READ)
 def test_states_of_folders_and_files_follow_every_event(
     abouts: list[dict[str, Any]], is_read: list[bool], build: Any

@@ -25,6 +25,7 @@ from headwater.plugins.trust._health import findings_of, health_answer, place_of
 from headwater.projection import State, project
 from headwater.projection._apply import apply
 from headwater.query.models import NodeType
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.support.entry_strategies import some_entries
 from packages.headwater.tests.support.graphs import DAG, TASK
 from packages.headwater.tests.support.random_runs import RUNS, events_of
@@ -104,7 +105,7 @@ def _logged(bodies: list[dict[str, Any]]) -> list[Logged]:
     return [entry_of(orjson.dumps(body)).event for body in bodies]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(runs=RUNS, hours=_HOURS, order=st.randoms(use_true_random=False), every=st.integers(1, 3))
 def test_states_and_rows_follow_runs_of_every_kind(
     runs: list[dict[str, Any]], hours: list[int], order: Any, every: int, build: Any
@@ -114,7 +115,7 @@ def test_states_and_rows_follow_runs_of_every_kind(
     _follow(events, hours, _FIRST + 8 * _HOUR, every=every)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(entries=some_entries(), hours=_HOURS)
 def test_states_and_rows_follow_events_with_aliases_and_late_parents(
     entries: list[Entry], hours: list[int]
@@ -204,7 +205,7 @@ _REPLACED_AD_HOC = [
 ]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @example(days=_REPLACED_AD_HOC, every=1)
 @given(days=st.lists(_DAY_OF, min_size=3, max_size=8), every=st.integers(1, 4))
 def test_states_and_rows_follow_a_schedule_with_failures_and_lateness(

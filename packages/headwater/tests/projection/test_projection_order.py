@@ -21,6 +21,7 @@ from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
 from headwater.runs.queries import runs_answer
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.support.entry_strategies import canonical, run_entries, some_entries
 from packages.headwater.tests.support.graphs import DAG, SQL, TASK
 
@@ -72,7 +73,7 @@ def _trust(state: State) -> dict[str, Any]:
 
 
 @pytest.mark.replay
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(entries=some_entries(), asks=st.lists(st.booleans(), min_size=17, max_size=17))
 def test_incremental_graph_equals_the_full_graph(entries: list[Entry], asks: list[bool]) -> None:
     events = [entry.event for entry in entries]
@@ -131,7 +132,7 @@ def test_graph_is_updated_by_rare_events(build: Any, number: int) -> None:
 
 
 @pytest.mark.replay
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(entries=run_entries(), random=st.randoms(use_true_random=False), data=st.data())
 def test_order_and_repetition_do_not_change_the_projection(
     entries: list[Entry], random: Random, data: st.DataObject

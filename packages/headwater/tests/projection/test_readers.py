@@ -19,6 +19,7 @@ from headwater.projection import State, apply
 from headwater.projection._readers import Readers
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.support.entry_strategies import canonical, some_entries
 
 
@@ -148,7 +149,7 @@ _STEPS = st.sampled_from(("submit", "submit", "other", "follow", "begin", "end",
 
 
 @pytest.mark.replay
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(some_entries(), st.lists(_STEPS, min_size=4, max_size=24))
 def test_any_order_of_events_and_queries_matches_a_new_projection(
     entries: list[Entry], steps: list[str]

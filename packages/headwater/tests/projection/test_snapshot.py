@@ -32,6 +32,7 @@ from headwater.projection.snapshots.state import restore, save
 from headwater.recent import Changes
 from headwater.sql.changes import table_change
 from packages.headwater.tests.conftest import Call
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.support.entry_strategies import canonical, some_entries
 from packages.headwater.tests.support.graphs import loads
 from packages.headwater.tests.support.servers import Server, until
@@ -86,7 +87,7 @@ def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
 
 
 @pytest.mark.replay
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(some_entries(), st.integers())
 def test_snapshot_and_later_events_equal_all_events(entries: list[Entry], seed: int) -> None:
     log = EventLog("sqlite://")

@@ -64,18 +64,14 @@ _PARTS = (
 
 
 def _seconds(text: str) -> float:
-    """Return the least CPU time of this thread to mask a text, of three attempts."""
+    """Return the CPU time of this thread to mask a text."""
     gc.disable()  # its time depends on the objects of other tests
     try:
-        return min(_once(text) for _ in range(3))
+        start = time.thread_time()
+        DEFAULT.redact_text(text)
+        return time.thread_time() - start
     finally:
         gc.enable()
-
-
-def _once(text: str) -> float:
-    start = time.thread_time()
-    DEFAULT.redact_text(text)
-    return time.thread_time() - start
 
 
 @pytest.mark.parametrize("part", _PARTS)
@@ -83,4 +79,5 @@ def test_time_to_mask_a_hostile_text_grows_linearly(part: str) -> None:
     short, long = (part * (size // len(part)) + " -u -p" for size in (_SHORT, _LONG))
     DEFAULT.redact_text(short)  # compiles the patterns
     # Eight times the length takes 8 times as long, or 64 times if the growth is quadratic.
-    assert _seconds(long) < 0.1 + 24 * _seconds(short)
+    most = 0.1 + 24 * min(_seconds(short) for _ in range(3))
+    assert any(_seconds(long) < most for _ in range(3))  # a busy machine may slow an attempt

@@ -27,6 +27,7 @@ from headwater.projection import State, project
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
 from headwater.server.app import make_app
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.support.entry_strategies import canonical
 
 from .test_aliases import _at, _event
@@ -103,7 +104,7 @@ _SAID = st.tuples(st.sampled_from(_RULES), st.integers(0, 4), st.booleans())
 _RUNS = st.tuples(*[st.sampled_from(_DATASETS)] * 2, st.sampled_from([None, *_DATASETS]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     runs=st.lists(_RUNS, min_size=1, max_size=6),
     said=st.lists(_SAID, max_size=5),

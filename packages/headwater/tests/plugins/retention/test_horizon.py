@@ -15,6 +15,7 @@ from headwater.plugins.retention.prune import plan, prune
 from headwater.plugins.trust.gate import gate_answer
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.support.retention_logs import (
     BASE,
     DAY,
@@ -147,7 +148,7 @@ def _starts_of_edges(tree: Any) -> list[str]:
 
 
 @pytest.mark.replay
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(entries=history(), second=st.integers(1, 60), before=st.integers(0, 60))
 def test_answers_shortened_by_a_horizon_are_marked(
     entries: list[Entry], second: int, before: int

@@ -23,6 +23,7 @@ from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
 from headwater.settings import Settings
 from packages.headwater.tests.conftest import Call
+from packages.headwater.tests.support.budgets import examples
 from packages.headwater.tests.support.entry_strategies import some_entries
 from packages.headwater.tests.support.retention_logs import (
     BASE,
@@ -46,7 +47,7 @@ def _plan(log: EventLog, cutoff: int = BASE + DAY) -> Plan:
 
 
 @pytest.mark.replay
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     entries=history(),
     others=some_entries(),

@@ -28,6 +28,7 @@ from headwater.projection import State, project
 from headwater.projection._apply import apply
 from headwater.projection.facet_books import FacetBook, Stamp
 from headwater.projection.live import Batch, Live
+from packages.headwater.tests.support.budgets import examples
 
 _TEXTS = (
     *("t", "a", "ta", "l2", "Fa", "fare", "FARE", "fa-re", 'say "hi"', "straße", "STRASSE", "\0"),
@@ -123,7 +124,7 @@ def _assert_equal(state: State, events: Sequence[Logged], texts: Sequence[str]) 
 
 
 @pytest.mark.replay
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(events=st.lists(st.tuples(_event(), st.booleans()), min_size=1, max_size=12))
 def test_index_finds_what_a_scan_finds(events: list[tuple[Logged, bool]]) -> None:
     state = State()
