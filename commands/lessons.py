@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import lzma
 import shutil
-import subprocess
 from pathlib import Path
 
-from commands.environment import script
 from commands.lesson_checks import CHECKS, Exercise
 from commands.output import say
+from headwater.collect.files import read_files
+from headwater.collect.store import opened_store
+from headwater.errors import ConfigError, HeadwaterError
+from headwater.redaction import Redactor
+from headwater.settings import resolve
 from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY, Settings
 
@@ -47,12 +50,28 @@ def _prepare(folder: Path, state: Path) -> None:
     events = state / "events.jsonl"
     if not events.exists():
         events.write_bytes(lzma.decompress(RECORDED.read_bytes()))
-    database = str(state / "lineage.db")
-    ingest = [script("headwater"), "ingest", str(events), "--database", database]
-    done = subprocess.run(ingest, capture_output=True, text=True, check=False)
-    if done.returncode:
+    try:
+        _ingest(events, state / "lineage.db")
+    except SetupError:
         shutil.rmtree(state)
-        raise SetupError(f"The lesson's events were not ingested: {done.stderr}")
+        raise
+
+
+def _ingest(events: Path, database: Path) -> None:
+    """Ingest a file of events, in this process, because starting `headwater` takes as long.
+
+    Raises:
+        SetupError: the log cannot be written, or an event was rejected.
+    """
+    settings = resolve({"database": str(database)})
+    try:
+        with opened_store(settings, is_local=True) as store:
+            for _, lines in read_files([str(events)], Redactor.of(settings.redact)):
+                store(lines)
+                if lines.rejected:
+                    raise ConfigError(lines.rejected_lines[0].reason)
+    except HeadwaterError as error:
+        raise SetupError(f"The lesson's events were not ingested: {error}") from error
 
 
 def check_lesson(settings: Settings, number: int) -> bool:
