@@ -151,7 +151,9 @@ def _download(
         ivy.write_text("".join(module))
         done = subprocess.run(
             [
-                *(str(java_home(settings) / "bin" / "java"), *java_options(settings.state_dir)),
+                str(java_home(settings) / "bin" / "java"),
+                *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),  # for a program of seconds
+                *java_options(settings.state_dir),
                 *("-cp", f"{Path(pyspark.__file__).parent}/jars/*", "org.apache.ivy.Main"),
                 *("-ivy", str(ivy), "-cache", f"{work}/cache", "-types", "jar", "bundle", "-warn"),
                 *("-retrieve", f"{work}/[artifact]-[revision].[ext]"),
