@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,10 @@ def test_unmarked_test_that_starts_a_slow_program_fails_in_fast_mode(tmp_path: P
     shutil.copy(REPOSITORY / "conftest.py", tmp_path)
     (tmp_path / "test_it.py").write_text(_TESTS)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not (server)"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    # Importing the installed plugins would take most of the time.
+    environ = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert f"The test starts {sys.executable}. Mark it `server`" in done.stdout

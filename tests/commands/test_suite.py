@@ -27,10 +27,18 @@ def test_other(): pass
 """
 
 
+@pytest.fixture
+def only_named_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a started pytest load no installed plugin, as importing them takes most of its time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 @pytest.mark.server
-@pytest.mark.parametrize("processes", [(), ("--numprocesses=2", "--dist=loadscope")])
+@pytest.mark.parametrize(
+    "processes", [(), ("-p", "xdist", "--numprocesses=2", "--dist=loadscope")]
+)
 def test_progress_is_a_line_for_each_folder_with_its_times(
-    processes: tuple[str, ...], tmp_path: Path
+    processes: tuple[str, ...], tmp_path: Path, only_named_plugins: None
 ) -> None:
     for folder, text in {"a": _TESTS, "b": "def test_fails(): assert False"}.items():
         (tmp_path / "tests" / folder).mkdir(parents=True)
@@ -65,7 +73,7 @@ def test_processes_depend_on_cores_and_memory(cores: int, gigabytes: float, coun
 @pytest.mark.server
 @pytest.mark.parametrize(("mark", "name"), [("docker", "Docker"), ("browser", "browser")])
 def test_skipped_docker_and_browser_tests_print_a_warning(
-    mark: str, name: str, tmp_path: Path
+    mark: str, name: str, tmp_path: Path, only_named_plugins: None
 ) -> None:
     shutil.copy(REPOSITORY / "conftest.py", tmp_path)
     lines = (
