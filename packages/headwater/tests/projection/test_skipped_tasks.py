@@ -1,4 +1,4 @@
-"""Tasks that Airflow skipped wrote nothing, although Airflow reports them as completed."""
+"""Skipped tasks and models wrote nothing: Airflow reports them as completed, dbt as aborted."""
 
 from __future__ import annotations
 
@@ -71,6 +71,25 @@ def test_newest_event_of_the_dag_run_decides_in_any_order(build: Any) -> None:
                 apply(state, build.entry(event).event)
                 generations_of(state)
             assert _written(state) == expected
+
+
+def test_aborted_model_of_dbt_was_skipped_in_any_order_of_events(build: Any) -> None:
+    """Other aborted runs may have written before they were stopped."""
+    dbt = {"dbt_run": {"invocation_id": "1"}}
+    for facets, parent, edges in (
+        (dbt, ("d", "dbt-run-shop"), 0),
+        (dbt, None, 1),
+        ({}, ("d", "job"), 1),
+    ):
+        common = {"parent": parent, "facets": facets, "writes": [_TABLE]}
+        for events in permutations(
+            [
+                build.run("START", "t", "model", "08:00:00", **common),
+                build.run("ABORT", "t", "model", "08:00:01", **common),
+                build.run("FAIL", "d", "dbt-run-shop", "08:02:00"),
+            ]
+        ):
+            assert _written(build.state(*events)) == [0, edges]
 
 
 _TASK_STATES = st.sampled_from(["skipped", "success", "failed", None])

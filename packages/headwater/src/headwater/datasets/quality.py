@@ -298,6 +298,7 @@ def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Chec
                 # dbt reports the same results twice, older versions only as a facet of the dataset.
                 facets = use.dataset_facets.plain() | use.facets.plain()
                 check = _check(ended_at(state, run), run, use.version, facets)
+                check = check._replace(assertions=_as_run(run, check.assertions))
                 attributed |= {assertion.name for assertion in check.assertions}
                 yield name, check
     tests = [test for test in _tests(run) if test.name not in attributed]
@@ -308,7 +309,15 @@ def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Chec
 
 def _tests(run: Run) -> list[Assertion]:
     facets = (run.facets.get(key) for key in sorted(_TEST_FACETS) if run.facets.stamp_of(key))
-    return [test for facet in facets for test in tests_of_run(facet)]
+    return _as_run(run, [test for facet in facets for test in tests_of_run(facet)])
+
+
+def _as_run(run: Run, assertions: list[Assertion]) -> list[Assertion]:
+    """Return the assertions of a run; without results if dbt skipped it.
+
+    dbt-ol reports skipped tests as failed.
+    """
+    return [*map(without_result, assertions)] if run.is_skipped else assertions
 
 
 def _outcomes(state: State, runs: Iterable[Run]) -> dict[DatasetName, list[Check]]:

@@ -31,7 +31,7 @@ from headwater.events._event import (
 from headwater.events._explicit_lineage import with_lineage_datasets
 from headwater.events._sql_datasets import with_sql_datasets
 from headwater.events._times import parse_time, to_micros
-from headwater.events.job_names import canonical_job
+from headwater.events.job_names import canonical_job, is_dbt_test
 
 
 def load(raw: bytes | str) -> Any:
@@ -69,6 +69,7 @@ def parse_event(body: Any, digest: str) -> Event:
     ref = canonical_job(ref, facets)
     inputs = _datasets(event.get("inputs"), "inputs", "inputFacets")
     outputs = _datasets(event.get("outputs"), "outputs", "outputFacets")
+    outputs = () if is_dbt_test(facets) else outputs
     if "lineage" in facets:
         inputs, outputs = with_lineage_datasets(facets["lineage"], ref, inputs, outputs)
     inputs, outputs = with_sql_datasets(facets, inputs, outputs)

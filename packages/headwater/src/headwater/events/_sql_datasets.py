@@ -15,7 +15,7 @@ from headwater.events._event import Dataset, Facets, Json
 from headwater.events.column_lineage import objects, source_datasets
 from headwater.sql.changes import FROM_SQL, changes_in, table_change
 from headwater.sql.facet import change_of, plan_text_of, text_of
-from headwater.sql.not_tables import NotTables, last, not_tables, renamed_sources
+from headwater.sql.not_tables import NotTables, last, not_tables, other_names
 from headwater.sql.omitted import omitted_tables
 from headwater.sql.text import SqlText, dialect_of, input_of_table
 
@@ -106,7 +106,7 @@ def _omitted(facet: Json, listed: _Datasets) -> list[Dataset]:
 def _with_tables_of(
     text: str, dialect: str | None, inputs: _Datasets, outputs: _Datasets, *, is_dbt: bool
 ) -> _Datasets:
-    """Return inputs with the tables that the text reads, but without names of sources of dbt.
+    """Return inputs with the tables that the text reads, in place of dbt's other names of them.
 
     `dialect` is the reported one. The text is also read if no input is listed, because the producer
     may have lost all of them. Unreadable texts change nothing.
@@ -123,9 +123,9 @@ def _with_tables_of(
     read = set(map(sql.tables().name, tables))
     listed = {name for name in read if input_of_table(sql.namespace, name, inputs, outputs)}
     added = [Dataset(sql.namespace, name, io_facets=_MARK) for name in sorted(read - listed)]
-    named = {item.name for item in inputs if is_dbt and "dbt_model" not in item.facets}
-    renamed = renamed_sources(named, read, read - listed - {item.name for item in outputs})
-    return (*(item for item in inputs if item.name not in renamed), *added)
+    unread = {i.name: "dbt_model" in i.facets for i in inputs if is_dbt and i.name not in read}
+    others = other_names(unread, read - listed - {item.name for item in outputs})
+    return (*(item for item in inputs if item.name not in others), *added)
 
 
 def _is_local(item: Dataset, non_tables: NotTables) -> bool:

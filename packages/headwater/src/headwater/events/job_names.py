@@ -1,4 +1,4 @@
-"""Names of jobs that a producer reports under several names."""
+"""Jobs of dbt: names that differ between commands, and tests, whose outputs are no tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ _DBT_BUILD = re.compile(r"(?<=[^.])\.build(?:\.run|(\.(?:test|snapshot|seed)))$"
 
 def canonical_job(ref: JobRef, facets: Facets) -> JobRef:
     """Return the job of an event, with the same name for all dbt commands."""
-    integration = facets.get("jobType", {}).get("integration")
-    is_dbt = isinstance(integration, str) and integration.upper() == "DBT"
-    return JobRef(ref.namespace, without_build(ref.name)) if is_dbt else ref
+    return JobRef(ref.namespace, without_build(ref.name)) if _is_dbt(facets) else ref
+
+
+def is_dbt_test(facets: Facets) -> bool:
+    """Return True for a test of dbt. Its output is reported even if `store_failures` is off."""
+    return _is_dbt(facets) and facets["jobType"].get("jobType") == "TEST"
+
+
+def _is_dbt(facets: Facets) -> bool:
+    return str(facets.get("jobType", {}).get("integration")).upper() == "DBT"
 
 
 def without_build(name: str) -> str:

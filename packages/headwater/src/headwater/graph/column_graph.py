@@ -318,32 +318,10 @@ def reports_every_use(state: State, run: Run) -> bool:
     )
 
 
-def names_column(state: State, run: Run, column: Column) -> bool:
-    """Return True if the SQL text of a run names a column, even if no output depends on it."""
-    sql = sql_lineage(state, run)
-    return sql is not None and (column.dataset, column.field.lower()) in sql.used
-
-
 def is_text_complete(state: State, run: Run) -> bool:
     """Return True if the SQL text of a run was read, with every use of a column."""
     sql = sql_lineage(state, run)
     return sql is not None and sql.is_complete
-
-
-def described_datasets(state: State, run: Run) -> set[DatasetName]:
-    """Return the outputs of a run whose columns are known, also if no column comes from others."""
-    found = {column.dataset for column in described_by(state, run)}
-    sql = sql_lineage(state, run)
-    return found | sql.certain if sql is not None and sql.is_complete else found
-
-
-def from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
-    """Return the datasets with a column that comes from an unnamed column of some sources."""
-    return {
-        edge.target.dataset
-        for edge in edges_of_run(state, run, run.key.job)
-        if edge.source.field == UNKNOWN_COLUMN and edge.source.dataset in sources
-    }
 
 
 def _edges(

@@ -1,8 +1,9 @@
 """Determine the rows of earlier writes that a generation kept in its outputs.
 
-Without further reports, a write replaces its output. An Iceberg commit report shows whether rows
-were kept, and the facet `subset` which partitions a run wrote. Such a run replaces these partitions
-and keeps all others, so that each partition is of the newest generation that wrote it.
+Without further reports, a write replaces its output, unless dbt wrote it incrementally. An Iceberg
+commit report shows whether rows were kept, and the facet `subset` which partitions a run wrote.
+Such a run replaces these partitions and keeps all others, so that each partition is of the newest
+generation that wrote it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from headwater.projection import MOST_VERSIONS, Run, RunKey, State, start_of, un
 from headwater.projection.derived import ancestry_of
 from headwater.projection.state import Use
 
+_INCREMENTAL = ("incremental", "snapshot")
 Parts = frozenset[str]
 """The partitions of an output."""
 
@@ -112,6 +114,8 @@ def _add(writes: _Writes, run: Run, use: Use) -> None:
         writes.named.add(run.key)
     if not commits and not subset.is_reported:
         writes.bare.add(run.key)
+        writes.is_partial |= _is_incremental(run, use)
+        writes.is_unknown |= writes.is_partial
     elif not commits:
         writes.is_partial = True
         writes.parts |= subset.parts
@@ -121,6 +125,13 @@ def _add(writes: _Writes, run: Run, use: Use) -> None:
         stated = PartitionSources.parse(facets.get(PartitionSources.KEY, {})).sources
         for part, sources in stated.items():
             writes.sources.setdefault(part, set()).update(sources)
+
+
+def _is_incremental(run: Run, use: Use) -> bool:
+    """Return True if dbt added rows to a table or replaced some, without rebuilding it."""
+    config = use.dataset_facets.get("dbt_model").get("config")
+    kind = config.get("materialized") if isinstance(config, dict) else None
+    return kind in _INCREMENTAL and run.facets.get("dbt_run").get("full_refresh") is not True
 
 
 def _known_first(commit: _Commit) -> tuple[bool, _Commit]:

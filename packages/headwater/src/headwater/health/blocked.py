@@ -38,7 +38,7 @@ from headwater.projection.derived import (
     is_lost,
     parent_of,
 )
-from headwater.runs.failures import causes_of, is_failed
+from headwater.runs.failures import causes_of, is_failed, outputs_of_other_elements
 from headwater.runs.summary import newest_run
 
 
@@ -247,7 +247,8 @@ def _waiting(
 ) -> dict[Node, int]:
     """Return a node and those downstream that did not run since a job failed, by distance.
 
-    `part` is the failed run; other elements of the same mapped task do not replace it.
+    `part` is the failed run; other elements of the same mapped task do not replace it, but what
+    they alone wrote does not wait for it.
 
     `failed` is the job that failed; None for a check without a run. `since` is the time, in
     microseconds, from which a run counts as newer than the failure, see `failed_since`. The walk
@@ -258,6 +259,9 @@ def _waiting(
 
     def waiting_below(_: object, node: Node, way: str) -> list[Node]:
         below = neighbors(graph, node, way)
+        if part is not None and node == root:
+            written = set(map(Node.of_dataset, outputs_of_other_elements(state, part)))
+            below = [item for item in below if item not in written]
         return [
             neighbor
             for neighbor in below
@@ -272,9 +276,9 @@ def _ran_at(
 ) -> int:
     """Return the start of the newest run of some jobs, in microseconds; 0 without any.
 
-    Failed runs do not count, nor does an open run of the failed job: it may fail again. A job
-    whose newest run is stale counts as not run, because that run may have written its outputs.
-    `part` is the failed run: runs of its job under the same parent do not count either.
+    Failed and skipped runs do not count, nor does an open run of the failed job: it may fail again.
+    A job whose newest run is stale counts as not run, because that run may have written its
+    outputs. `part` is the failed run: runs of its job under the same parent do not count either.
     """
     known, newest = generations_of(state), 0
     above = parent_of(state, part) if part else None
@@ -287,7 +291,8 @@ def _ran_at(
             )
             continue
         is_open = run is not None and outcome(state, run).ended is None
-        if run is None or is_failed(state, run) or (is_open and ref == failed):
+        is_undone = run is None or run.is_skipped or is_failed(state, run)
+        if run is None or is_undone or (is_open and ref == failed):
             newest = max(newest, known.derived(ref, "done", _newest_start))
         elif not is_lost(state, run):
             newest = max(newest, began_at(state, run) or 0)

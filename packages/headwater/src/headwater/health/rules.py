@@ -38,7 +38,7 @@ from headwater.health.freshness import (
 from headwater.health.models import HealthState
 from headwater.health.project import removed_model
 from headwater.health.recovery import unrepeated_write
-from headwater.projection import Run, State, outcome
+from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import (
     ancestry_of,
     began_at,
@@ -48,6 +48,7 @@ from headwater.projection.derived import (
     is_streaming,
     last_event_time,
 )
+from headwater.runs.completion import doubt_of_completion
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run, place_of_run
 
@@ -248,17 +249,23 @@ def _unknown(state: State, node: Node) -> Found | None:
     ):
         return Found("unknown", "no run has ended yet", began_at(state, newest))
     if is_failed(state, newest):
-        text = "the newest run failed, and its pipeline ran again without it"
-        if was_not_run(state, newest):
-            text = "was not run, because the data that it tests was not written"
-        elif has_only_removed_failures(state, newest):
-            text = "the tests that failed were removed from the dbt project"
-        return Found("unknown", text, ended_at(state, newest))
+        return Found("unknown", _ignored_failure(state, newest), ended_at(state, newest))
+    if (doubt := "was skipped" if newest.is_skipped else doubt_of_completion(newest)) is not None:
+        return Found("unknown", f"the newest run {doubt}", ended_at(state, newest))
     left = unrepeated_write(state, node.dataset_name) if node.type == "dataset" else None
     if left is not None:
         text = "no run has replaced what a failed run wrote or should have written"
         return Found("unknown", text, ended_at(state, left), (Node.of_job(left.key.job),))
     return None
+
+
+def _ignored_failure(state: State, run: Run) -> str:
+    """Return why a failed run does not make its job fail."""
+    if was_not_run(state, run):
+        return "was not run, because the data that it tests was not written"
+    if has_only_removed_failures(state, run):
+        return "the tests that failed were removed from the dbt project"
+    return "the newest run failed, and its pipeline ran again without it"
 
 
 def _is_stream(state: State, run: Run) -> bool:
@@ -296,9 +303,17 @@ def _runs(state: State, ref: JobRef) -> Iterator[Run]:
 
 
 def newest_runs(state: State, node: Node) -> Iterator[Run]:
-    """Yield the newest run of a job, or of each job that writes a dataset."""
-    found = (newest_run(state, ref) for ref in _jobs(state, node))
-    return (run for run in found if run is not None)
+    """Yield the newest run of a job, or the newest of each job that may have written a dataset.
+
+    A skipped run wrote nothing, so that it does not decide the state of a dataset.
+    """
+    for ref in _jobs(state, node):
+        run = newest_run(state, ref)
+        if run is not None and run.is_skipped and node.type == "dataset":
+            others = (run for run in _runs(state, ref) if not run.is_skipped)
+            run = max(others, key=lambda other: place_of_run(state, other), default=None)
+        if run is not None:
+            yield run
 
 
 def _fine(state: State, node: Node) -> Found:
@@ -314,7 +329,9 @@ def _fine(state: State, node: Node) -> Found:
     has_error = bool(newest.facets.parsed(ErrorMessage).message)  # such as one caught by @catch
     text = "completed, but reported an error" if has_error else "completed"
     if only_warns(state, newest):
-        text = "reported as failed, but all failures of its tests are warnings"
+        is_completed = outcome(state, newest).state is RunState.COMPLETED
+        reported = "completed" if is_completed else "reported as failed"
+        text = f"{reported}, and all failures of its tests are warnings"
     return Found("healthy", text, last)
 
 

@@ -20,6 +20,7 @@ from headwater.events.facets import (
     EXPOSURE,
     Airflow,
     DbtExposures,
+    DbtRun,
     JobType,
     LifecycleStateChange,
     replaces_rows,
@@ -38,7 +39,7 @@ from headwater.sql.facet import change_of
 
 
 def update_skipped(state: State, run: Run) -> None:
-    """Determine again if Airflow skipped a task, after an event of the task or of its DAG run.
+    """Determine again if a task was skipped, after an event of the task or of its DAG run.
 
     Only the newest values decide, so the order in which the events arrive does not matter.
     """
@@ -57,8 +58,11 @@ def update_skipped(state: State, run: Run) -> None:
 def _is_skipped(state: State, run: Run) -> bool:
     """Return True for a completed task that the newest states of its DAG run call skipped.
 
-    All elements of a mapped task have one state there, so an element is never skipped.
+    All elements of a mapped task have one state there, so an element is never skipped. dbt-ol
+    reports skipped models as aborted; an aborted invocation has no parent.
     """
+    if run.end and run.end[1] is EventType.ABORT:
+        return run.parent is not None and run.facets.has_any({DbtRun.KEY})
     parent = state.runs.get(run.parent[1]) if run.parent and run.reported_outputs else None
     if parent is None or run.end is None or run.end[1] is not EventType.COMPLETE:
         return False

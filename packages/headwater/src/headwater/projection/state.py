@@ -107,7 +107,7 @@ class Run:
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     reported_outputs: dict[DatasetName, Use] = field(default_factory=dict)
     lineage: set[bytes] | None = None  # packed explicit lineage facets; their entries are merged
-    is_skipped: bool = False  # by Airflow, which reports a skipped task as completed
+    is_skipped: bool = False  # by Airflow, which reports it as completed, or by dbt, as aborted
 
     @property
     def outputs(self) -> dict[DatasetName, Use]:

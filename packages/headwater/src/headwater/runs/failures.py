@@ -8,6 +8,7 @@ from headwater.datasets.elements import element_of
 from headwater.datasets.not_run import is_test, only_warns, was_not_run
 from headwater.events import EventType
 from headwater.events.facets import Airflow, MetaflowTask
+from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import (
     ancestry_of,
@@ -17,6 +18,7 @@ from headwater.projection.derived import (
     is_streaming,
     parent_of,
 )
+from headwater.runs.completion import has_failed_batch
 from headwater.runs.summary import place_of_run
 
 
@@ -24,10 +26,15 @@ def is_failed(state: State, run: Run) -> bool:
     """Return True if a run failed or was aborted.
 
     A run with outputs and without an end event fails if its parent does. A dbt test whose failures
-    are only warnings did not fail, even if it was reported so.
+    are only warnings did not fail, even if it was reported so, nor did a model that dbt skipped. A
+    model that runs in batches failed if one batch did, even if a later batch completed.
 
     Without outputs, a run without an end does not count: its own end was not reported.
     """
+    if run.is_skipped:
+        return False
+    if has_failed_batch(run):
+        return True
     is_ended = run.end is not None or bool(run.outputs)
     is_reported = is_ended and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
     return is_reported and not only_warns(state, run)
@@ -38,6 +45,8 @@ def may_be_failed(run: Run) -> bool:
 
     A run with outputs and without an end event may fail with its parent; see `is_failed`.
     """
+    if has_failed_batch(run):
+        return True
     return bool(run.outputs) if run.end is None else run.end[1] is not EventType.COMPLETE
 
 
@@ -96,6 +105,36 @@ def is_retried(state: State, run: Run) -> bool:
         or outcome(state, parent).state is RunState.COMPLETED
         or not any(_overlaps(state, other, began, ended) for other in same if other is not run)
     )
+
+
+def outputs_of_other_elements(state: State, run: Run) -> set[DatasetName]:
+    """Return what only completed elements of a mapped task wrote, if another element failed.
+
+    The set is empty if a failed element reported no outputs, because it could have been about to
+    write any of them. `run` is a failed run.
+    """
+    parent = parent_of(state, run)
+    if parent is None or element_of(run) is None:
+        return set()
+    written: set[DatasetName] = set()
+    unwritten: set[DatasetName] = set()
+    for other in children_of(state, parent):
+        if other.key.job != run.key.job:
+            continue
+        names = _outputs_below(state, other)
+        if is_failed(state, other) and not was_repeated(state, other):
+            if not names:
+                return set()
+            unwritten |= names
+        elif outcome(state, other).state is RunState.COMPLETED:
+            written |= names
+    return written - unwritten
+
+
+def _outputs_below(state: State, run: Run) -> set[DatasetName]:
+    """Return the outputs of a run and of those below it, by their primary names."""
+    runs = (run, *descendants_of(state, run))
+    return {state.identity.primary(name) for other in runs for name in other.outputs}
 
 
 def map_index_of(run: Run) -> str | None:

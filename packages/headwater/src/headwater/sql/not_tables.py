@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from headwater.sql.text import local_names
@@ -79,19 +79,21 @@ def _are_called(names: Collection[str], text: str) -> bool:
     )
 
 
-def renamed_sources(
-    may_be_sources: Iterable[str], read: Collection[str], added: Iterable[str]
-) -> set[str]:
-    """Return the inputs of a dbt model that have the name of a source instead of its table.
+def other_names(unread: Mapping[str, bool], added: Collection[str]) -> set[str]:
+    """Return the inputs of a dbt model in place of which its text reads another table.
 
-    These are the inputs that the text does not read, if it reads as many unlisted tables of the
-    same schema. Otherwise, a macro may read them in another query. `may_be_sources` are the inputs
-    that are no models; `read` has the tables that the text reads, in the same spelling, and `added`
-    those of them that the run lists neither as input nor as output.
+    `unread` are the inputs that the text does not read, each with True for a model; `added` are the
+    tables that it reads and the run lists neither as input nor as output. With `--defer`, the text
+    reads the table of the same name in another schema. A source has its name in place of that of
+    its table if the text reads as many unlisted tables of the same schema. Otherwise, a macro may
+    read the input in another query.
     """
-    unread = set(may_be_sources) - {*read}
-    counts, tables = Counter(map(_schema, unread)), Counter(map(_schema, added))
-    return {name for name in unread if counts[_schema(name)] == tables[_schema(name)]}
+    tables = {last(name) for name in added}
+    deferred = {name for name in unread if last(name) in tables}
+    sources = {name for name, is_model in unread.items() if not is_model} - deferred
+    unlisted = [name for name in added if last(name) not in set(map(last, deferred))]
+    counts, found = Counter(map(_schema, sources)), Counter(map(_schema, unlisted))
+    return deferred | {name for name in sources if counts[_schema(name)] == found[_schema(name)]}
 
 
 def last(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Record dbt on DuckDB: a build, a failing model with skipped ones, an incremental run.
+"""Record dbt on DuckDB: builds, failing and deferred models, failed batches, incremental runs.
 
 The events are those of dbt-ol, and of one build those that `headwater harvest dbt` creates.
 """
@@ -25,6 +25,15 @@ _SOURCE = (
     'c.execute("create table fx_rates as select cast(x as date) as day, 1.1 as rate '
     "from (values ('2026-01-01'), ('2026-01-03')) t(x)\")"
 )
+_VISITS = (
+    "import duckdb; c = duckdb.connect('shop.duckdb'); "
+    "c.execute(\"create table visits as select i as id, timestamp '2026-11-26 05:00' + "
+    'i * interval 1 day as visited_at from range(3) t(i)")'
+)
+_OLD_AND_NEW = (
+    "import duckdb; c = duckdb.connect('shop.duckdb'); "
+    "[c.execute(f'create table {name} as select 1 as id, 2 as amount') for name in ('old', 'new')]"
+)
 
 
 def main() -> None:
@@ -48,6 +57,40 @@ def main() -> None:
         _dbt(folder, case, "run", "--select", *nodes)
         keep(case, folder / f"{case}.jsonl", folder, _names(case))
     harvested()
+    batches()
+    history()
+
+
+def batches() -> None:
+    """Record a batch that failed, and a model whose input is read in another schema."""
+    with copied("dbt_batches") as folder:
+        case = "dbt-failed-batch"
+        run(PACKAGES, ["python", "-c", _VISITS], folder)
+        days = ("--event-time-start", "2026-11-26", "--event-time-end", "2026-11-29")
+        _dbt(folder, case, "--consume-structured-logs", "build", *days)
+        bad = ("--vars", "{bad: true}")
+        _dbt(folder, case, "--consume-structured-logs", "build", *days, *bad)
+        keep(case, folder / f"{case}.jsonl", folder, _names(case))
+    with copied("dbt_batches") as folder:
+        case = "dbt-deferred"
+        run(PACKAGES, ["python", "-c", _VISITS], folder)
+        run(PACKAGES, ["dbt", "run", "--target-path", "prod"], folder)
+        defer = ("--target", "ci", "--defer", "--state", "prod", "--select", "visit_count")
+        _dbt(folder, case, "run", *defer)
+        keep(case, folder / f"{case}.jsonl", folder, _names(case))
+
+
+def history() -> None:
+    """Record incremental models that read another source after their first run."""
+    case = "dbt-incremental-history"
+    with copied("dbt_history") as folder:
+        run(PACKAGES, ["python", "-c", _OLD_AND_NEW], folder)
+        _dbt(folder, case, "run")
+        for model in folder.glob("models/*.sql"):
+            model.write_text(model.read_text().replace("'old'", "'new'"))
+        _dbt(folder, case, "run", "--exclude", "rebuilt")
+        _dbt(folder, case, "run", "--full-refresh", "--select", "rebuilt")
+        keep(case, folder / f"{case}.jsonl", folder, _names(case))
 
 
 def harvested() -> None:

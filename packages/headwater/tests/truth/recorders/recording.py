@@ -13,6 +13,7 @@ import lzma
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,14 +51,33 @@ def run(
     may_fail: bool = False,
 ) -> None:
     """Run a command in a folder with packages from PyPI; without packages, in this environment."""
-    wanted = [item for package in packages for item in ("--with", package)]
-    uv = [_uv(), "run", "--no-project", "--python", "3.11", *wanted] if packages else []
     subprocess.run(
-        [*uv, *map(str, command)],
+        [*_with_packages(packages), *map(str, command)],
         cwd=folder,
         env=_clean_environment() | dict(environment or {}),
         check=not may_fail,
     )
+
+
+@contextmanager
+def serving(
+    packages: Sequence[str],
+    command: Sequence[str | Path],
+    folder: Path,
+    environment: Mapping[str, str],
+) -> Iterator[None]:
+    """Run a command in the background for as long as the context lasts."""
+    process = subprocess.Popen(
+        [*_with_packages(packages), *map(str, command)],
+        cwd=folder,
+        env=_clean_environment() | dict(environment),
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
 
 
 def file_transport(events: Path) -> str:
@@ -83,6 +103,11 @@ def keep(case: str, events: Path, folder: Path, renames: Mapping[str, str] | Non
         (place / "events.jsonl.xz").write_bytes(packed)
     else:
         (place / "events.jsonl").write_text(body)
+
+
+def _with_packages(packages: Sequence[str]) -> list[str]:
+    wanted = [item for package in packages for item in ("--with", package)]
+    return [_uv(), "run", "--no-project", "--python", "3.11", *wanted] if packages else []
 
 
 def _uv() -> str:

@@ -5,7 +5,7 @@ the same names. These things differ: run ids are those that dbt-ol reported to t
 else derived from the invocation instead of random; seeds and snapshots, which the library omits,
 are inputs of models, and seeds are runs that load their file; an ephemeral model is replaced with
 the tables that its query reads; tables and columns have the tags of the project; exposures are
-jobs; and failed runs have dbt's message.
+jobs; failed runs have dbt's message; and the checks of `dbt source freshness` are runs of tests.
 
 A node is a model, seed, snapshot or test of dbt, by its unique id. `run_results.json` has the
 results of the last command, `manifest.json` the project, and `catalog.json` the columns of tables.
@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,6 +42,12 @@ from headwater.collect.lines import Lines
 from headwater.datasets.project import PROJECT
 from headwater.errors import ConfigError, HeadwaterError
 from headwater.events import JobRef, parse_time
+from headwater.plugins.harvest._freshness import (
+    freshness_runs,
+    is_only_freshness,
+    read_freshness,
+    run_results,
+)
 from headwater.plugins.harvest._manifest import (
     Artifact,
     assertions_of,
@@ -57,7 +64,7 @@ from headwater.plugins.harvest._manifest import (
     tags_of,
     with_config,
 )
-from headwater.plugins.harvest._processor import Processor, is_skipped, is_test
+from headwater.plugins.harvest._processor import Processor, check_command, is_skipped, is_test
 from headwater.plugins.harvest._references import Options, referring_options
 from headwater.plugins.harvest._run_ids import RunIds
 from headwater.plugins.harvest.events import FinishedRun, to_json
@@ -70,9 +77,6 @@ log = logging.getLogger(__name__)
 
 _FAILED = {"error", "fail", "runtime error"}
 _AT_ONCE = 200
-_RUNS = ("build", "run", "seed", "snapshot", "test")
-"""The commands of dbt whose results can be imported."""
-_NAMES = {"generate": "docs generate"}
 
 AnyDataset = TypeVar("AnyDataset", bound=Dataset)
 
@@ -126,12 +130,15 @@ class Dbt:
         """Yield the events in portions; the last one has the new cursor. Raises ConfigError."""
         processor = self._processor()
         try:
-            results = orjson.loads(Path(processor.run_result_path).read_bytes())
+            freshness = read_freshness(Path(processor.run_result_path).parent)
+            results = run_results(Path(processor.run_result_path), freshness)
             new_cursor = {"invocation": results["metadata"]["invocation_id"]}
             path = Path(processor.catalog_path)
             catalog: Artifact = orjson.loads(path.read_bytes()) if path.exists() else {}
             if catalog:
                 new_cursor["catalog"] = catalog["metadata"]["generated_at"]
+            if freshness:
+                new_cursor["freshness"] = freshness["metadata"]["invocation_id"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             reason = error.strerror if isinstance(error, OSError) else repr(error)
             raise ConfigError(
@@ -139,7 +146,8 @@ class Dbt:
                 f" the project folder {self.project} and --target-path"
             ) from None
         check_results(results, processor.run_result_path)
-        _check_command(processor.run_result_path, results)
+        if not is_only_freshness(results):
+            check_command(processor.run_result_path, results)
         if new_cursor == cursor:
             return
         # The library only knows the target of the profile.
@@ -148,7 +156,7 @@ class Dbt:
         ids = RunIds(new_cursor["invocation"], stored_runs)
         invocation = _Invocation(processor, results, catalog, self.project, self.namespace, ids)
         lines = Lines(redactor)
-        for event in invocation.events():
+        for event in chain(invocation.events(), invocation.freshness(freshness)):
             lines.add(to_json(event), str(processor.run_result_path))
             if len(lines.entries) >= _AT_ONCE:
                 yield Portion(lines, cursor)
@@ -218,6 +226,8 @@ class _Invocation:
         Skipped models have no runs: events declare their jobs, which may never have run.
         """
         events: list[RunEvent] = self._processor.parse().events()
+        if is_only_freshness(self._results):
+            return
         yield from self._invocation_run().events()
         for event in events:
             yield self._completed(event)
@@ -234,6 +244,12 @@ class _Invocation:
         named = {node: {**model, "type": "semantic model"} for node, model in models.items()}
         for node, exposure in {**self._manifest.get("exposures", {}), **named}.items():
             yield exposure_event(self._ref.namespace, exposure, self._tables_above(node), at)
+
+    def freshness(self, results: Artifact) -> Iterator[RunEvent]:
+        """Yield the events of the checks of sources; call `events` before."""
+        runs = freshness_runs(results, self._manifest, self._ref.namespace, self._dataset)
+        for run in runs:
+            yield from run.events()
 
     @property
     def _manifest(self) -> Artifact:
@@ -476,17 +492,3 @@ def _times(results: Iterable[Artifact], *, is_start: bool) -> list[str]:
     executed = [timing for timing in timings if timing["name"] == "execute"]
     times = (timing["started_at" if is_start else "completed_at"] for timing in executed or timings)
     return [time for time in times if time]
-
-
-def _check_command(path: str, results: Artifact) -> None:
-    """Raise HeadwaterError if the results are not those of a run.
-
-    Other commands, such as `dbt docs generate`, replace the results of the last run.
-    """
-    command: str = (results.get("args") or {}).get("which") or "unknown"
-    if command not in _RUNS:
-        raise HeadwaterError(
-            f"{path}: received the results of `dbt {_NAMES.get(command, command)}`, expected those"
-            f" of one of: {', '.join(_RUNS)}. Run one of them again, then import its results"
-            " before another command replaces them; `dbt docs generate --no-compile` keeps them"
-        )

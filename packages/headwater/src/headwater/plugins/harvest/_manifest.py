@@ -294,7 +294,8 @@ def project_facet(name: str, manifest: Artifact) -> ProjectFacet:
     nodes = sorted(node for node in every if not node.startswith("test."))
     tests = {str(every[node].get("name")) for node in every.keys() - set(nodes)}
     tables = definitions(manifest).values()
-    schemas = {f"{table.get('database')}.{table.get('schema')}" for table in tables}
+    own = (table for table in tables if not table.get("is_deferred"))
+    schemas = {f"{table.get('database')}.{table.get('schema')}" for table in own}
     return ProjectFacet(name, nodes, sorted(tests), sorted(schemas), producer=PRODUCER)
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from openlineage.common.provider.dbt import DbtLocalArtifactProcessor
 
 from headwater.config import parse_yaml
-from headwater.errors import ConfigError, shown
+from headwater.errors import ConfigError, HeadwaterError, shown
+from headwater.plugins.harvest._deferral import defer_tables
+from headwater.plugins.harvest._freshness import read_freshness, run_results
 from headwater.plugins.harvest._manifest import (
     Artifact,
     check_manifest,
@@ -20,6 +22,10 @@ from headwater.plugins.harvest._manifest import (
     missing_profile,
     omitted_table,
 )
+
+_RUNS = ("build", "run", "seed", "snapshot", "test")
+"""The commands of dbt whose results can be imported."""
+_NAMES = {"generate": "docs generate"}
 
 
 class Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
@@ -61,6 +67,8 @@ class Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
         try:
             artifact: Artifact = super().load_metadata(path, versions, logger)
         except FileNotFoundError:
+            if Path(path).name == "run_results.json":  # only `dbt source freshness` ran
+                return run_results(Path(path), read_freshness(Path(path).parent))
             raise
         except Exception as error:  # of any type if the content is malformed
             reason = str(error)[:200] or repr(error)
@@ -80,6 +88,7 @@ class Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
             folder = self.get_dbt_profiles_dir(self.dbt_command_line)
             raise missing_profile(error, folder, self.profile_name) from None
         check_manifest(manifest, self.manifest_path)
+        defer_tables(manifest, results)
         for source in manifest.get("sources", {}).values():  # the library reads only the name
             source["name"] = source.get("identifier") or source["name"]
         results["results"] = [
@@ -103,3 +112,17 @@ def is_test(result: Artifact) -> bool:
 def is_skipped(result: Artifact) -> bool:
     """Return True for the result of a node that dbt skipped."""
     return bool(result["status"] == "skipped")
+
+
+def check_command(path: str, results: Artifact) -> None:
+    """Raise HeadwaterError if the results are not those of a run.
+
+    Other commands, such as `dbt docs generate`, replace the results of the last run.
+    """
+    command: str = (results.get("args") or {}).get("which") or "unknown"
+    if command not in _RUNS:
+        raise HeadwaterError(
+            f"{path}: received the results of `dbt {_NAMES.get(command, command)}`, expected those"
+            f" of one of: {', '.join(_RUNS)}. Run one of them again, then import its results"
+            " before another command replaces them; `dbt docs generate --no-compile` keeps them"
+        )

@@ -30,7 +30,6 @@ from headwater.graph.column_graph import (
     declares_every_use,
     described_by,
     is_text_complete,
-    names_column,
     reports_every_use,
 )
 from headwater.graph.generations import Generations
@@ -55,7 +54,7 @@ from headwater.plugins.impact._dbt_config import (
     table_options,
 )
 from headwater.plugins.impact._impact import impact
-from headwater.projection import Run, RunState
+from headwater.projection import Run, RunState, State
 from headwater.runs.summary import condition_of, newest_run
 from headwater.text import counted
 
@@ -321,8 +320,14 @@ def _naming(generations: Generations, column: Column, known: set[str]) -> list[s
         ref.name
         for ref in refs
         if ref.name not in known
-        and any(names_column(state, run, column) for run in _runs(generations, ref))
+        and any(_names_column(state, run, column) for run in _runs(generations, ref))
     )
+
+
+def _names_column(state: State, run: Run, column: Column) -> bool:
+    """Return True if the SQL text of a run names a column, even if no output depends on it."""
+    sql = sql_lineage(state, run)
+    return sql is not None and (column.dataset, column.field.lower()) in sql.used
 
 
 def _naming_alone(generations: Generations, column: Column) -> list[str]:

@@ -5,16 +5,17 @@ It follows the data edges of the generations that the node's tree shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import NamedTuple
 
 from headwater import deadline, memory
 from headwater.datasets.removal import removal_of
+from headwater.events import UNKNOWN_COLUMN
 from headwater.filter_values import type_of
 from headwater.graph.column_graph import (
     ColumnGraph,
-    described_datasets,
-    from_unnamed_columns,
+    described_by,
+    edges_of_run,
     is_text_complete,
 )
 from headwater.graph.edges import LevelGraph
@@ -23,6 +24,7 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_ref
 from headwater.graph.placeholders import is_job, only_datasets
+from headwater.graph.sql_lineage import sql_lineage
 from headwater.graph.walk import neighbors, parts_of, reach, reached, replaced
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
@@ -30,6 +32,7 @@ from headwater.lineage.columns import Step, columns_below
 from headwater.lineage.models import AffectedNode
 from headwater.lineage.tags import Tags, tags_of_tree
 from headwater.node_facets import kind_of, owners_of
+from headwater.projection import Run, State
 from headwater.projection.derived import newest_of
 from headwater.runs.summary import newest_run, run_line
 
@@ -122,12 +125,12 @@ def _possibly_affected(
         state = generations.state
         described: set[DatasetName] = set()
         for run in generation.runs:
-            described |= described_datasets(state, run)
+            described |= _described_datasets(state, run)
         if not generation.runs:
             columns = ColumnGraph.of(generations, {generation: generation.edges})
             described |= {name for name in edges.writes if columns.edges_into(name)}
         for run in generation.runs:
-            described -= from_unnamed_columns(state, run, datasets)
+            described -= _from_unnamed_columns(state, run, datasets)
         if bare := edges.writes - described - datasets:
             named = only_datasets(bare)
             open_ += map(Node.of_dataset, named)
@@ -142,6 +145,22 @@ def _possibly_affected(
             found.add(node)
             open_ += neighbors(graph, node, "down")
     return found, unreported
+
+
+def _described_datasets(state: State, run: Run) -> set[DatasetName]:
+    """Return the outputs of a run whose columns are known, also if no column comes from others."""
+    found = {column.dataset for column in described_by(state, run)}
+    sql = sql_lineage(state, run)
+    return found | sql.certain if sql is not None and sql.is_complete else found
+
+
+def _from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
+    """Return the datasets with a column that comes from an unnamed column of some sources."""
+    return {
+        edge.target.dataset
+        for edge in edges_of_run(state, run, run.key.job)
+        if edge.source.field == UNKNOWN_COLUMN and edge.source.dataset in sources
+    }
 
 
 class _Describe:

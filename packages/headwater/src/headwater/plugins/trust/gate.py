@@ -58,7 +58,8 @@ from headwater.plugins.trust.models import GateAnswer, GatedDataset, Violation
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
 from headwater.query.registry import Times, query
-from headwater.runs.failures import is_failed, was_repeated
+from headwater.runs.completion import doubt_of_completion
+from headwater.runs.failures import is_failed, outputs_of_other_elements, was_repeated
 from headwater.runs.summary import place_of_run
 from headwater.text import counted
 
@@ -201,15 +202,20 @@ def _failed_runs(
     for run in {run.key: run for run in runs}.values():
         *_, top = ancestry_of(state, run)
         pipeline = node_id(Node.of_job(top.key.job))
-        if not (is_failed(state, run) or is_lost(state, run)):
+        doubt = doubt_of_completion(run)
+        if not (is_failed(state, run) or is_lost(state, run) or doubt):
             continue
         used = until.get(known.levels.owner(run, Level.TASK).key.job, {})
-        if used and all(is_recovered(state, run, name, last) for name, last in used.items()):
+        others = outputs_of_other_elements(state, run) if used else ()
+        if used and all(n in others or is_recovered(state, run, n, t) for n, t in used.items()):
             continue
         if run is left or (is_failed(state, run) and not was_repeated(state, run)):
             yield failed_run(state, run), pipeline
         elif is_lost(state, run):
             yield lost_run(state, run), pipeline
+        elif doubt and not was_repeated(state, run):
+            remedy = "run the job again; if its data is right, allow failed runs in the policy"
+            yield finding("failed", run.key.job, doubt, remedy, run=run), pipeline
 
 
 def _until(

@@ -1,0 +1,49 @@
+"""Completed runs whose own process did not report that they completed.
+
+If a person marks a task of Airflow as successful, Airflow reports it as completed, although it
+failed before or was stopped. dbt-ol reports each batch of a model with the same run id, so a model
+may report an error and later that it completed.
+"""
+
+from __future__ import annotations
+
+from headwater.events import EventType
+from headwater.events.facets import Airflow, DbtRun, ErrorMessage
+from headwater.projection import Run
+
+_BY_HAND = "a person may have marked it as successful"
+
+
+def has_failed_batch(run: Run) -> bool:
+    """Return True if a batch of a dbt model failed, although a later one completed."""
+    return bool(run.facets.get(DbtRun.KEY)) and had_error_before_completion(run)
+
+
+def had_error_before_completion(run: Run) -> bool:
+    """Return True if a run reported an error, and in a later event that it completed."""
+    return _is_before_completion(run, ErrorMessage.KEY)
+
+
+def doubt_of_completion(run: Run) -> str | None:
+    """Return why it is unknown whether a run of Airflow completed; None if it is known.
+
+    The process of a task sends the facet `airflow` in each of its events, since Airflow 3 also in
+    the last one.
+    """
+    if not run.facets.get(Airflow.KEY):
+        return None
+    if had_error_before_completion(run):
+        return f"reported an error, and later that it completed; {_BY_HAND}"
+    version = str(run.facets.get("processing_engine").get("version"))
+    is_old = not version.partition(".")[0].isdecimal() or int(version.partition(".")[0]) < 3
+    if not is_old and _is_before_completion(run, Airflow.KEY):
+        return f"did not itself report that it completed; {_BY_HAND}"
+    return None
+
+
+def _is_before_completion(run: Run, facet: str) -> bool:
+    """Return True if a run completed, and its last event with a facet was an earlier one."""
+    if run.end is None or run.end[1] is not EventType.COMPLETE:
+        return False
+    stamp = run.facets.stamp_of(facet)
+    return stamp is not None and stamp < run.end[0]

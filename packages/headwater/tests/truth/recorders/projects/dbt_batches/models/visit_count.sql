@@ -1,0 +1,1 @@
+select sum(visit) as visits from {{ ref('visits_by_day') }}

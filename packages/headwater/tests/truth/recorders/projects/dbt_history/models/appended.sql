@@ -1,0 +1,1 @@
+{{ config(materialized='incremental') }} select id, amount from {{ source('app', 'old') }}

@@ -1,0 +1,1 @@
+{{ config(materialized='incremental', unique_key='id') }} select id, amount from {{ source('app', 'old') }}

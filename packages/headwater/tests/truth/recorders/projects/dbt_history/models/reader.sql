@@ -1,0 +1,1 @@
+select id, amount from {{ ref('appended') }}

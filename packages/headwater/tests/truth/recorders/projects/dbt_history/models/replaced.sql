@@ -1,0 +1,1 @@
+{{ config(materialized='table') }} select id, amount from {{ source('app', 'old') }}
