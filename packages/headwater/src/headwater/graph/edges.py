@@ -142,11 +142,12 @@ class LevelGraph:
 
     def _note_run(self, state: State, run: Run) -> None:
         current = self.runs.get(run.key.job)
-        if current is None or _rank(state, run) > _rank(state, current):
+        if current is None or rank(state, run) > rank(state, current):
             self.runs[run.key.job] = run
 
 
-def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
+def rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
+    """Return a sort key of runs: completed ones are last, the newest of them at the end."""
     return outcome(state, run).state is RunState.COMPLETED, start_of(run) or 0, run.key
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from headwater import deadline
 from headwater.events import JobRef
-from headwater.graph.edges import LevelGraph
-from headwater.graph.effective import Graph, PipelineGraph
+from headwater.graph.effective import Graph
 from headwater.graph.frontier import Walked, downstream_of, upstream_of, upstream_of_outputs
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
@@ -61,43 +60,6 @@ def neighbors(graph: Graph, node: Node, direction: str) -> list[Node]:
     return sorted(found)
 
 
-def walked_from(generations: Generations, root: Node, way: str, level: Level) -> LevelGraph:
-    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node at a level.
-
-    Downstream, it omits replaced datasets, unless other datasets were derived from them before.
-    """
-    found = reached(generations, root, way, level)
-    graph = graph_of_walk(generations, found, way, level)
-    if level is Level.PIPELINE:
-        used = {name for g in found for name in g.edges.reads if g.edges.writes - {name}}
-        shown = PipelineGraph(graph, root, used.__contains__)
-        jobs = {ref: shown.edges_of(ref) for ref in graph.jobs}
-        graph.readers = {name: shown.readers_of(name) for name in graph.readers}
-        graph.jobs = jobs
-    return graph
-
-
-def graph_of_walk(
-    generations: Generations, found: Walked, way: str, level: Level | None
-) -> LevelGraph:
-    """Return the graph of walked generations; for the level None, each job has its own edges."""
-    graph = LevelGraph.build(generations, level, found)
-    for name in replaced(generations, found) if way == "down" else ():
-        if not (graph.readers_of(name) or graph.linked(Node.of_dataset(name), "down")):
-            for ref in graph.writers.pop(name, ()):
-                graph.jobs[ref].writes.discard(name)
-    return graph
-
-
-def replaced(generations: Generations, walked: Walked) -> set[DatasetName]:
-    """Return the datasets whose contents were not written by any of the walked generations."""
-    writers: dict[DatasetName, set[Generation]] = {}
-    for generation, edges in walked.items():
-        for name in edges.writes:
-            writers.setdefault(name, set()).add(generation)
-    return {n for n, found in writers.items() if found.isdisjoint(generations.writing(n))}
-
-
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
     """Return the generations upstream or downstream of a node, with their edges on the way.
 
@@ -105,7 +67,7 @@ def reached(generations: Generations, root: Node, way: str, level: Level) -> Wal
     """
     if root.type == "job":
         ref, near = root.job_ref, generations.present_in_family(root.job_ref)
-        roots = [g for g in near if ref in _jobs_of(generations, g, level)]
+        roots = [g for g in near if ref in jobs_of(generations, g, level)]
         roots = roots or [g for g in near if any(_is_below(generations, r, ref) for r in g.runs)]
         if way == "down":
             return downstream_of(generations, roots)
@@ -127,7 +89,8 @@ def _needed_outputs(
         yield from ((generation, name) for name in names)
 
 
-def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:
+def jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:
+    """Return the jobs at a level whose runs are part of a generation; its own job without runs."""
     owners = {generations.levels.owner(run, level).key.job for run in generation.runs}
     return owners or {generation.job}
 
@@ -165,8 +128,23 @@ def reach(
             return places_next(graph, place, direction)
         return [Place(node) for node in step(graph, place.node, direction)]
 
-    steps = {Place(root): 0}
-    open_ = deque([Place(root)])
+    return nearest([Place(root)], beyond, depth)
+
+
+_AnyPlace = TypeVar("_AnyPlace", bound="_HasNode")
+
+
+class _HasNode(Protocol):
+    @property
+    def node(self) -> Node: ...
+
+
+def nearest(
+    starts: Iterable[_AnyPlace], beyond: Callable[[_AnyPlace], Iterable[_AnyPlace]], depth: int
+) -> dict[Node, int]:
+    """Return the number of steps to every node within `depth` steps; `beyond` takes a step."""
+    steps = dict.fromkeys(starts, 0)
+    open_ = deque(steps)
     while open_:
         place = open_.popleft()
         if steps[place] == depth:
@@ -175,7 +153,7 @@ def reach(
             if other not in steps:
                 steps[other] = steps[place] + 1
                 open_.append(other)
-    nearest: dict[Node, int] = {}
+    found: dict[Node, int] = {}
     for place, count in steps.items():  # the nearest first
-        nearest.setdefault(place.node, count)
-    return nearest
+        found.setdefault(place.node, count)
+    return found

@@ -10,8 +10,9 @@ With control dependencies, the jobs that they lead to are additional children, e
 tree of data edges. They are expanded last, so that the other nodes are those of the tree without
 control dependencies.
 
-A place is a node, with the dataset from which a walk reached it if only some outputs of the job
-depend on that dataset. The level is the detail of the graph: pipelines, tasks or queries.
+A place is a node, with the runs that data passes through on the path to it, see `timed_walk`. A
+node that is reached at two times is expanded for each of them. The level is the detail of the
+graph: pipelines, tasks or queries.
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ from typing import Annotated, Literal, NamedTuple
 from headwater import memory
 from headwater.datasets.removal import removal_of
 from headwater.graph.current import generations_of, graph_of, level_of
-from headwater.graph.edges import LevelGraph
+from headwater.graph.edges import LevelGraph, rank
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, aliases_of, node_id, node_ref
-from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
+from headwater.graph.walk import parts_of, reached
 from headwater.lineage._evidence import EdgeEvidence, seen, statements_of_pair
 from headwater.lineage.control_steps import ControlSteps, End, Stop, Way
 from headwater.lineage.models import TreeAnswer, TreeNode
 from headwater.lineage.staleness import may_be_replaced, missed_runs
 from headwater.lineage.statements import DECLARED
+from headwater.lineage.timed_walk import TimedPlace, TimedWalk
+from headwater.lineage.walked_graph import walked_graph
 from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.query.parameters import (
@@ -92,7 +95,9 @@ class _Data:
         """Walk the data edges from a node in one direction."""
         self._generations, self._way, self._level = generations, way, level
         self.root = root
-        self.graph = walked_from(generations, root, way, level)
+        walked = reached(generations, root, way, level)
+        self.graph = walked_graph(generations, walked, root, way, level)
+        self._walk = TimedWalk(generations, self.graph, walked, root, way, level)
         self.parts: list[Node] = []
         self.evidence = EdgeEvidence(generations, self.graph, level)
         # a node may have several leaves
@@ -101,16 +106,17 @@ class _Data:
 
     def _within(self, depth: int) -> set[Node]:
         """Return the nodes within `depth` steps of the root, by the shortest path to each."""
-        starts = (self.root, *self.parts)
-        return {node for start in starts for node in reach(self.graph, start, self._way, depth)}
+        return set(self._walk.reach((self.root, *self.parts), depth))
 
-    def next(self, place: Place) -> list[Place]:
+    def next(self, place: TimedPlace) -> list[TimedPlace]:
         """Return the places one step further, or the parts of a root without edges at the level."""
         if self.parts and place.node == self.root:
-            return list(map(Place, self.parts))
-        return places_next(self.graph, place, self._way)
+            return list(map(TimedPlace, self.parts))
+        return self._walk.next(place)
 
-    def leaf(self, node: Node, parent: Node | None = None, origin: Node | None = None) -> TreeNode:
+    def leaf(
+        self, place: TimedPlace, parent: Node | None = None, origin: Node | None = None
+    ) -> TreeNode:
         """Return a node without children; a data edge connects it with `parent`.
 
         `parent` is the node above it in the tree; None for the root and for parts of a job.
@@ -119,7 +125,11 @@ class _Data:
         """
         memory.charge()
         generations, way, level = self._generations, self._way, self._level
+        node = place.node
         leaf: TreeNode = {**self._data_of(node), "children": []}
+        if runs := self._walk.runs_of(place):
+            state = generations.state
+            leaf["run"] = run_line(state, max(runs, key=partial(rank, state)))
         if parent and parent.type != node.type:
             is_read = (way == "up") == (node.type == "dataset")
             job, dataset = (node, parent) if node.type == "job" else (parent, node)
@@ -152,7 +162,7 @@ class _Open(NamedTuple):
     """
 
     data: _Data
-    place: Place
+    place: TimedPlace
     leaf: TreeNode
     steps: int
     base: int = 0
@@ -176,12 +186,12 @@ def _tree_one_way(
     """
     data_of = cache(partial(_Data, generations, way, level))
     first, deepest = _Data(generations, way, level, root), max(depth, MOST_STEPS)
-    top = first.leaf(root)
+    top = first.leaf(TimedPlace(root))
     if root.type == "job":
         first.parts = parts_of(generations, first.graph, root, level)
     end = control.first(root, way).end if control and not first.parts else None
     expanded: set[tuple[object, ...]] = set()
-    open_, later = [_Open(first, Place(root), top, 0, end=end)], list[_Open]()
+    open_, later = [_Open(first, TimedPlace(root), top, 0, end=end)], list[_Open]()
     while open_ or later:
         data, place, leaf, steps, base, origin, end = (open_ or later).pop()
         others = data.next(place)
@@ -197,7 +207,7 @@ def _tree_one_way(
         expanded.add(visit)
         parent = None if data.parts and place.node == data.root else place.node
         grown = [
-            _Open(data, other, data.leaf(other.node, parent, origin), steps + 1, base, parent)
+            _Open(data, other, data.leaf(other, parent, origin), steps + 1, base, parent)
             for other in others
             if other.node in data.within(depth - base)
         ]
@@ -208,8 +218,8 @@ def _tree_one_way(
         if steps < depth:
             for stop in stops:
                 tree, below = data_of(stop.node), steps + 1
-                found: TreeNode = {**tree.leaf(stop.node), "isControl": True}
-                place = Place(stop.node)
+                place = TimedPlace(stop.node)
+                found: TreeNode = {**tree.leaf(place), "isControl": True}
                 waiting.append(_Open(tree, place, found, below, below, end=stop.end))
         leaf["hasMore"] = len(grown) + len(waiting) < len(others) + len(stops)
         leaf["children"] = [step.leaf for step in (*grown, *waiting)]

@@ -22,10 +22,11 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, dataset_ref, fields_of, node_id
 from headwater.graph.placeholders import is_job
 from headwater.graph.run_edges import Edges
-from headwater.graph.walk import reached, replaced
+from headwater.graph.walk import reached
 from headwater.identity import DatasetName
 from headwater.lineage.models import ColumnNode, ColumnsAnswer
 from headwater.lineage.tags import Tags, tags_of_tree
+from headwater.lineage.walked_graph import replaced
 from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.query.parameters import Depth, Field, Grade, Name, WithGrade

@@ -21,19 +21,12 @@ from headwater.graph.effective import Graph, PipelineGraph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, fields_of, node_id
-from headwater.graph.walk import (
-    Place,
-    has_stated_sources,
-    neighbors,
-    parts_of,
-    places_next,
-    reach,
-    walked_from,
-)
+from headwater.graph.walk import Place, has_stated_sources, neighbors, parts_of, places_next, reach
 from headwater.health.states import health_of
 from headwater.lineage import models
 from headwater.lineage._evidence import grade_of_edge
 from headwater.lineage.control import control_edges
+from headwater.lineage.walked_graph import walked_from
 from headwater.lookup import find_node
 from headwater.nodes.summary import node_summary
 from headwater.projection import State

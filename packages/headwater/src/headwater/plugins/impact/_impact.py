@@ -25,12 +25,14 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_ref
 from headwater.graph.placeholders import is_job, only_datasets
 from headwater.graph.sql_lineage import sql_lineage
-from headwater.graph.walk import neighbors, parts_of, reach, reached, replaced
+from headwater.graph.walk import neighbors, parts_of, reached
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.columns import Step, columns_below
 from headwater.lineage.models import AffectedNode
 from headwater.lineage.tags import Tags, tags_of_tree
+from headwater.lineage.timed_walk import TimedWalk
+from headwater.lineage.walked_graph import replaced
 from headwater.node_facets import kind_of, owners_of
 from headwater.projection import Run, State
 from headwater.projection.derived import newest_of
@@ -49,11 +51,9 @@ def impact(generations: Generations, root: Node, level: Level, depth: int) -> Af
     """
     walked = reached(generations, root, "down", level)
     graph = LevelGraph.build(generations, level, walked)
-    steps = reach(graph, root, "down", depth)
     parts = parts_of(generations, graph, root, level) if root.type == "job" else []
-    for part in parts:
-        for node, distance in reach(graph, part, "down", depth).items():
-            steps[node] = min(distance, steps.get(node, distance))
+    walk = TimedWalk(generations, graph, walked, root, "down", level)
+    steps = walk.reach((root, *parts), depth)
     left_out = {root, *map(Node.of_dataset, replaced(generations, walked))}
     found = sorted((n, node) for node, n in steps.items() if node not in left_out)
     describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", level))
@@ -90,7 +90,8 @@ def column_impact(generations: Generations, root: Node, field: str, depth: int) 
 
     datasets = {step.column.dataset for step in (*found.direct, *found.indirect)}
     datasets.add(root.dataset_name)
-    steps = reach(graph, root, "down", depth)
+    walk = TimedWalk(generations, graph, walked, root, "down", Level.TASK)
+    steps = walk.reach([root], depth)
     possible, unreported = _possibly_affected(generations, graph, walked, datasets)
     # Something unknown always has a name, so that the verdict cannot be "safe".
     blamed = unreported & set(steps) or possible & set(steps)

@@ -13,8 +13,9 @@ from headwater.graph.edges import LevelGraph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id, node_ref
-from headwater.graph.walk import Place, places_next, reached
+from headwater.graph.walk import reached
 from headwater.lineage.control_steps import ControlSteps, End, Stop
+from headwater.lineage.timed_walk import TimedPlace, TimedWalk
 from headwater.lookup import find_node
 from headwater.plugins.impact.models import PathAnswer, PathNode
 from headwater.projection import State
@@ -53,20 +54,23 @@ def path_answer(
 
 def _data_path(generations: Generations, level: Level, first: Node, last: Node) -> list[PathNode]:
     """Return the path from first to last, searched upstream; empty if there is none."""
-    graph = LevelGraph.build(generations, level, reached(generations, last, "up", level))
-    found = _searched(
-        Place(last),
-        lambda place: places_next(graph, place, "up"),
-        lambda place: place.node == first,
-    )
+    walk = _walk_from(generations, last, level)
+    found = _searched(TimedPlace(last), walk.next, lambda place: place.node == first)
     return [{**node_ref(place.node), "isControl": False} for place in found]
+
+
+def _walk_from(generations: Generations, root: Node, level: Level) -> TimedWalk:
+    """Return the walk upstream of a node."""
+    walked = reached(generations, root, "up", level)
+    graph = LevelGraph.build(generations, level, walked)
+    return TimedWalk(generations, graph, walked, root, "up", level)
 
 
 class _Step(NamedTuple):
     """A place in the data graph upstream of `root`; `end` is that of a job above the level."""
 
     root: Node
-    place: Place
+    place: TimedPlace
     end: End | None
     is_control: bool = False
     """True if a control dependency leads from it to the step from which it was reached."""
@@ -80,18 +84,16 @@ def _control_path(
     Such steps lead from job to job, and restart the walk in the data graph of the job above.
     """
 
-    @cache
-    def graph_of(root: Node) -> LevelGraph:
-        return LevelGraph.build(generations, level, reached(generations, root, "up", level))
+    walk_from = cache(lambda root: _walk_from(generations, root, level))
 
     def above(step: _Step) -> Iterable[_Step]:
-        for place in places_next(graph_of(step.root), step.place, "up"):
+        for place in walk_from(step.root).next(step.place):
             yield _Step(step.root, place, None)
         for node, end in control.next(Stop(step.place.node, step.end), "up"):
-            yield _Step(node, Place(node), end, is_control=True)
+            yield _Step(node, TimedPlace(node), end, is_control=True)
 
     found = _searched(
-        _Step(last, Place(last), control.first(last, "up").end),
+        _Step(last, TimedPlace(last), control.first(last, "up").end),
         above,
         lambda step: step.place.node == first,
         key=lambda step: (step.place, step.end),

@@ -11,8 +11,9 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, dataset_ref
 from headwater.graph.placeholders import only_datasets
-from headwater.graph.walk import reached, replaced
+from headwater.graph.walk import reached
 from headwater.identity import DatasetName
+from headwater.lineage.walked_graph import replaced
 from headwater.node_facets import kind_of
 from headwater.plugins.incidents._named import Version
 from headwater.plugins.incidents._version import Affected, Spread

@@ -27,11 +27,12 @@ from headwater.graph.effective import Graph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import name_of
-from headwater.graph.walk import graph_of_walk, reach, reached, walked_from
+from headwater.graph.walk import reach, reached
 from headwater.http.routes import Remembered, encoded, get
 from headwater.identity import DatasetName
 from headwater.lineage.columns import check_column
 from headwater.lineage.neighborhood import at_level
+from headwater.lineage.walked_graph import graph_of_walk, walked_from
 from headwater.lookup import find_field, find_node
 from headwater.plugins.marquez import models as marquez
 from headwater.plugins.marquez._service import Converter, run_of
