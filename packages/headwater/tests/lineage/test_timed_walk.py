@@ -1,4 +1,4 @@
-"""Trees, paths and impact where two paths reach a dataset at different times."""
+"""Trees, paths, columns and impact where two paths reach a dataset at different times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.walk import reach, reached
-from headwater.lineage.queries import tree_answer
+from headwater.lineage.queries import columns_answer, tree_answer
 from headwater.lineage.timed_walk import TimedWalk
 from headwater.lineage.walked_graph import walked_graph
 from headwater.plugins.impact.queries import impact_answer, path_answer
@@ -59,6 +59,35 @@ def test_path_and_distance_lead_through_the_later_reader(state: Any) -> None:
         item["name"]: item["distance"] for item in impact_answer(state, "db/fixes")["affected"]
     }
     assert affected["t"] == len(path) - 1
+
+
+def test_columns_follow_the_times_of_runs(build: Any) -> None:
+    events = [
+        build.run("COMPLETE", number, job, time, reads=(source,), writes=(target,))
+        for number, job, time, source, target in (
+            ("1", "load", "08:00:00", "db|raw", "db|orders"),
+            ("2", "early", "09:00:00", "db|orders", "db|a"),
+            ("3", "fix", "10:00:00", "db|fixes", "db|orders"),
+            ("4", "late", "11:00:00", "db|orders", "db|b"),
+            ("5", "of a", "12:00:00", "db|a", "db|t"),
+            ("6", "of b", "12:00:00", "db|b", "db|t"),
+        )
+    ]
+    for event in events:
+        (source,), (target,) = event["inputs"], event["outputs"]
+        field = {"namespace": source["namespace"], "name": source["name"], "field": "x"}
+        target["facets"]["columnLineage"] = {"fields": {"x": {"inputFields": [field]}}}
+    state = build.state(*events)
+
+    def tree(column: Any) -> Any:
+        return {column["name"]: [tree(child) for child in column["children"]]}
+
+    (up,) = columns_answer(state, "db/t", "x")["up"]["children"]
+    assert tree(up) == {
+        "t": [{"a": [{"orders": [{"raw": []}]}]}, {"b": [{"orders": [{"fixes": []}, {"raw": []}]}]}]
+    }
+    (down,) = columns_answer(state, "db/fixes", "x", "down")["down"]["children"]
+    assert tree(down) == {"fixes": [{"orders": [{"b": [{"t": []}]}]}]}
 
 
 @settings(max_examples=100)

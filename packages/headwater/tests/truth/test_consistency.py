@@ -650,3 +650,50 @@ def _check_readers(state: State, named: Version) -> None:
 
 def _node_of(named: Version) -> str:
     return node_id(Node.of_dataset(named.name))
+
+
+_ONE_OUTPUT_REPLACED = [
+    run_of("p", "columns", ["db|a"], ["db|a", "db|b"]),
+    run_of("p", "plain", ["db|a"], ["db|b"]),
+]
+
+_READ_BEFORE_IT_WAS_REPLACED = [
+    run_of("p", "plain", ["db|a"], ["db|a", "db|b"]),
+    run_of("p", "columns", ["db|a", "db|b"], ["db|a"]),
+    run_of("p", "plain", [], ["db|a"]),
+]
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+@example(runs=_ONE_OUTPUT_REPLACED)
+@example(runs=_READ_BEFORE_IT_WAS_REPLACED)
+def test_impact_and_upstream_columns_are_inverse(runs: list[dict[str, Any]], build: Any) -> None:
+    """Without renames: which columns a renamed table had can be known only from its readers."""
+    runs = [run for run in runs if run["kind"] not in _RENAMING]
+    state = build.state(*events_of(build, runs))
+    above, below = set(), set()
+    for name in _datasets(state):
+        for field in _fields(state, name, "up"):
+            (column,) = columns_answer(state, name, field)["up"]["children"]
+            above |= {(*source, name, field) for source in _columns_above(column)}
+        for field in _fields(state, name, "down"):
+            affected = impact_answer(state, name, field)["affected"]
+            below |= {(name, field, item["id"], item["field"]) for item in affected}
+    forward, backward = ({pair for pair in found if pair[0] != pair[2]} for found in (above, below))
+    assert forward == backward
+
+
+_RENAMING = {"SQL alter", "RENAME", "dataset renamed", "script swap", "script keeps former"}
+
+
+def _fields(state: State, name: str, way: Literal["up", "down"]) -> list[str]:
+    answer = columns_answer(state, name, direction=way)
+    top = answer["up"] if way == "up" else answer["down"]
+    return [column["field"] for column in top["children"]]
+
+
+def _columns_above(node: Any) -> Iterator[tuple[str, str]]:
+    for child in node["children"]:
+        yield child["id"], child["field"]
+        yield from _columns_above(child)

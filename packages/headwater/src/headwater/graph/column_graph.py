@@ -53,6 +53,9 @@ _Origin = tuple[Run | None, Generation, Edges]
 _OriginsOf = Callable[[DatasetName, Side], Iterable[_Origin]]
 """Function that returns the origins that read or wrote a dataset; it may return others, too."""
 
+_Only = frozenset[Generation] | None
+"""The generations whose edges count; None for all."""
+
 
 class Column(NamedTuple):
     """A field of a dataset, under the primary name of the dataset.
@@ -91,7 +94,7 @@ class ColumnGraph:
     def __init__(self, state: State, origins_of: _OriginsOf) -> None:
         self._state, self._origins_of = state, origins_of
         self._loaded: dict[RunKey | JobRef, list[ColumnEdge]] = {}
-        self._by_field: dict[tuple[DatasetName, Side], dict[str, list[ColumnEdge]]] = {}
+        self._by_field: dict[tuple[DatasetName, Side, _Only], dict[str, list[ColumnEdge]]] = {}
         self._columns: dict[DatasetName, list[str]] = {}
 
     @classmethod
@@ -131,9 +134,9 @@ class ColumnGraph:
 
         return cls(generations.state, origins)
 
-    def inputs(self, column: Column, *, indirect: bool) -> list[ColumnEdge]:
+    def inputs(self, column: Column, *, indirect: bool, only: _Only = None) -> list[ColumnEdge]:
         """Return the edges to a column; with `indirect`, also those to all rows of its dataset."""
-        into = self.edges_into(column.dataset)
+        into = self._edges_by_field(column.dataset, "writes", only)
         if not indirect:
             return [edge for edge in into.get(column.field, ()) if edge.is_direct]
         found = list(into.get(column.field, ()))
@@ -141,9 +144,9 @@ class ColumnGraph:
             found += (edge._replace(target=column) for edge in into.get(EVERY_ROW, ()))
         return found
 
-    def outputs(self, column: Column, *, indirect: bool) -> list[ColumnEdge]:
+    def outputs(self, column: Column, *, indirect: bool, only: _Only = None) -> list[ColumnEdge]:
         """Return the edges from a column; expand an edge to all rows into one per column."""
-        edges = self.edges_from(column.dataset).get(column.field, ())
+        edges = self._edges_by_field(column.dataset, "reads", only).get(column.field, ())
         if not indirect:
             return [edge for edge in edges if edge.is_direct]
         return [
@@ -173,16 +176,19 @@ class ColumnGraph:
         """Return the edges from a dataset by source field."""
         return self._edges_by_field(name, "reads")
 
-    def _edges_by_field(self, name: DatasetName, side: Side) -> dict[str, list[ColumnEdge]]:
+    def _edges_by_field(
+        self, name: DatasetName, side: Side, only: _Only = None
+    ) -> dict[str, list[ColumnEdge]]:
         """Return the edges to (`writes`) or from (`reads`) a dataset, by its field."""
-        if (name, side) not in self._by_field:
+        if (name, side, only) not in self._by_field:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
-            for edge in self._edges_of_all(self._origins_of(name, side)):
+            origins = self._origins_of(name, side)
+            for edge in self._edges_of_all(o for o in origins if only is None or o[1] in only):
                 column = edge.target if side == "writes" else edge.source
                 if column.dataset == name:
                     found[column.field].append(edge)
-            self._by_field[name, side] = dict(found)
-        return self._by_field[name, side]
+            self._by_field[name, side, only] = dict(found)
+        return self._by_field[name, side, only]
 
     def _edges_of_all(self, origins: Iterable[_Origin]) -> Iterator[ColumnEdge]:
         """Yield the edges of some origins; those of a run once, whatever copies it is in."""

@@ -15,7 +15,7 @@ from headwater import deadline, memory
 from headwater.datasets.schemas import reported_schemas
 from headwater.errors import NotFoundError
 from headwater.events import Evidence
-from headwater.graph.column_graph import Column, ColumnGraph
+from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -26,7 +26,8 @@ from headwater.graph.walk import reached
 from headwater.identity import DatasetName
 from headwater.lineage.models import ColumnNode, ColumnsAnswer
 from headwater.lineage.tags import Tags, tags_of_tree
-from headwater.lineage.walked_graph import replaced
+from headwater.lineage.timed_columns import ColumnPlace, TimedColumns
+from headwater.lineage.timed_flows import Marks, united
 from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.query.parameters import Depth, Field, Grade, Name, WithGrade
@@ -79,17 +80,17 @@ def columns_answer(
     """Return the columns upstream or downstream of a dataset or of one column, with tags."""
     root, generations = find_dataset(state, node), generations_of(state)
     name = root.dataset_name
-    graph = _graph(generations, root, direction)
-    found = sorted(graph.columns(name, direction, indirect=indirect))
+    walk = _walk(generations, root, direction)
+    found = sorted(walk.graph.columns(name, direction, indirect=indirect))
     if field is not None and field not in found:
         check_column(generations, root, field)
     top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
     shown = found if field is None else [field]
-    seen: set[Column] = set()
-    every = _steps(graph, direction, indirect=indirect)
+    seen: set[ColumnPlace] = set()
+    every = _steps(walk, indirect=indirect)
 
-    def next_of(column: Column) -> list[Step]:
-        return [step for step in every(column) if evidence in (None, _grade_of(step))]
+    def next_of(place: ColumnPlace) -> list[_Next]:
+        return [found for found in every(place) if evidence in (None, _grade_of(found.step))]
 
     top["children"] = [_grow(next_of, Column(name, column), depth, seen) for column in shown]
     _add_tags(top, tags_of_tree(generations, root, direction, Level.TASK))
@@ -116,12 +117,12 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
     `depth` is the maximum number of steps.
     """
     start = Column(root.dataset_name, field)
-    graph = _graph(generations, root, "down")
-    if field not in graph.columns(start.dataset, "down", indirect=True):
+    walk = _walk(generations, root, "down")
+    if field not in walk.graph.columns(start.dataset, "down", indirect=True):
         check_column(generations, root, field)
-    direct = _within(_steps_of_parts(graph, indirect=False), start, depth)
+    direct = _within(_steps_of_parts(walk, indirect=False), start, depth)
     values = {step.column for step in direct}
-    every = _within(_steps_of_parts(graph, indirect=True), start, depth)
+    every = _within(_steps_of_parts(walk, indirect=True), start, depth)
     others = {step: distance for step, distance in every.items() if step.column not in values}
     return Dependents(direct, others)
 
@@ -145,7 +146,7 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
     name = root.dataset_name
     named = set(fields_of(generations.state, root))
     for way in ("up", "down"):
-        named |= _graph(generations, root, way).columns(name, way, indirect=True)
+        named |= _walk(generations, root, way).graph.columns(name, way, indirect=True)
     if field in named:
         return
     listed = ", ".join(sorted(named)[:_NAMED]) + (" and more" if len(named) > _NAMED else "")
@@ -160,69 +161,77 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
     raise NotFoundError(message + (listed or "no column"), [spelled[column] for column in close])
 
 
-def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:
+def _walk(generations: Generations, root: Node, way: str) -> TimedColumns:
     """Return the column edges of the runs that the tree of a dataset shows, in one direction."""
     found = reached(generations, root, way, Level.TASK)
-    if way == "down":  # as in a tree, and without outputs of older runs that were replaced
+    if way == "down":  # without outputs that were replaced, unless other data was derived from them
         present = generations.present
+        current = cache(lambda name: {writer.original for writer in generations.writing(name)})
         for generation, edges in found.items():
             is_present = generation in present.of(generation.job)
             part = present.part_of(generation) if is_present else generation.edges
-            if part is not generation.edges:
-                found[generation] = edges.within(part)
-        read = {name for edges in found.values() for name in edges.reads}
-        for name in replaced(generations, found) - read:
-            for generation, edges in found.items():
-                if name in edges.writes:
-                    found[generation] = edges.within(Edges(edges.reads, edges.writes - {name}))
-    return ColumnGraph.of(generations, found)
+            used = {flow.dataset for user, flow in present.flows_from(generation) if user in found}
+            left = {n for n in edges.writes if n in used or generation.original in current(n)}
+            if part is not generation.edges or left < edges.writes:
+                found[generation] = edges.within(Edges(part.reads, part.writes & left))
+    return TimedColumns(generations, found, root, way)
 
 
-_Steps = Callable[[Column], list[Step]]
+class _Next(NamedTuple):
+    """A step, and the place that it leads to."""
+
+    step: Step
+    place: ColumnPlace
+
+
+_Steps = Callable[[ColumnPlace], list[_Next]]
 """The next steps from a column."""
 
 
-def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
-    """Return a function that gives the steps from a column, in the direction `up` or `down`.
+def _steps(walk: TimedColumns, *, indirect: bool) -> _Steps:
+    """Return a function that gives the steps from a column in the direction of a walk.
 
     Edges of several runs between two columns become one step. It counts as failed only if each of
     these runs failed.
     """
-    is_up = way == "up"
-    edges_of = graph.inputs if is_up else graph.outputs
 
     @cache  # a tree may visit a column repeatedly
-    def steps(column: Column) -> list[Step]:
+    def steps(place: ColumnPlace) -> list[_Next]:
         """Return the steps from a column, sorted and each once, with their combined evidence."""
         found: defaultdict[Step, set[Evidence]] = defaultdict(set)
+        beyond: defaultdict[Step, set[Marks]] = defaultdict(set)
         succeeded: set[Step] = set()
-        for edge in edges_of(column, indirect=indirect):
-            other = edge.source if is_up else edge.target
+        for edge, (other, marks) in walk.edges(place, indirect=indirect):
             job = edge.job.name if is_job(edge.job) else ""
             step = Step(other, edge.label, job, edge.is_direct)
             found[step].add(edge.evidence)
+            beyond[step].add(marks)
             if not edge.is_failed:
                 succeeded.add(step)
         memory.charge(128 * len(found))
         return [
-            step._replace(evidence=combined(found[step]), is_failed=step not in succeeded)
+            _Next(
+                step._replace(evidence=combined(found[step]), is_failed=step not in succeeded),
+                ColumnPlace(step.column, united(beyond[step])),
+            )
             for step in sorted(found)
         ]
 
     return steps
 
 
-def _steps_of_parts(graph: ColumnGraph, *, indirect: bool) -> _Steps:
+def _steps_of_parts(walk: TimedColumns, *, indirect: bool) -> _Steps:
     """Return the steps downstream from a column and from all fields nested in it."""
-    steps = _steps(graph, "down", indirect=indirect)
+    steps = _steps(walk, indirect=indirect)
 
-    def next_of(column: Column) -> list[Step]:
+    def next_of(place: ColumnPlace) -> list[_Next]:
+        column, marks = place
         inner = [
             column._replace(field=field)
-            for field in graph.edges_from(column.dataset)
+            for field in walk.graph.edges_from(column.dataset)
             if field.startswith(f"{column.field}.")
         ]
-        return [step for part in (column, *inner) for step in steps(part)]
+        return [found for part in (column, *inner) for found in steps(ColumnPlace(part, marks))]
 
     return next_of
 
@@ -230,38 +239,40 @@ def _steps_of_parts(graph: ColumnGraph, *, indirect: bool) -> _Steps:
 def _within(next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
     """Return the steps to the columns within `depth` steps of a column, each with its distance."""
     found: dict[Step, int] = {}
-    seen, level = {start}, {start}
+    seen, level = {start}, {ColumnPlace(start)}
+    visited = set(level)
     for distance in range(1, depth + 1):
         deadline.check()
-        steps = {step for column in level for step in next_of(column)}
-        new = [step for step in steps if step.column not in seen]
-        if not new:
-            break
+        steps = {following for place in level for following in next_of(place)}
+        new = {following.step for following in steps if following.step.column not in seen}
         found |= dict.fromkeys(new, distance)
-        level = {step.column for step in new}
-        seen |= level
+        seen |= {step.column for step in new}
+        level = {following.place for following in steps} - visited
+        visited |= level
+        if not level:
+            break
     return found
 
 
-def _grow(next_of: _Steps, root: Column, depth: int, seen: set[Column]) -> ColumnNode:
+def _grow(next_of: _Steps, root: Column, depth: int, seen: set[ColumnPlace]) -> ColumnNode:
     """Return the tree of a column; each column is expanded once, where it is first reached.
 
     `seen` has the columns that were expanded before. The trees of one answer share it.
     """
     top = _column_node(Step(root, "", "", is_direct=True))
-    open_ = [(root, top, 0)]
-    for column, leaf, steps in deadline.popped(open_):
-        others = next_of(column)
-        if column in seen:
+    open_ = [(ColumnPlace(root), top, 0)]
+    for place, leaf, steps in deadline.popped(open_):
+        others = next_of(place)
+        if place in seen:
             leaf["isRepeated"] = bool(others)
             continue
         if steps == depth:
             leaf["hasMore"] = bool(others)
             continue
-        seen.add(column)
-        leaf["children"] = [_column_node(step) for step in others]
+        seen.add(place)
+        leaf["children"] = [_column_node(other.step) for other in others]
         below = zip(others, leaf["children"], strict=True)
-        open_ += reversed([(step.column, child, steps + 1) for step, child in below])
+        open_ += reversed([(other.place, child, steps + 1) for other, child in below])
     return top
 
 

@@ -84,9 +84,12 @@ def column_impact(generations: Generations, root: Node, field: str, depth: int) 
     graph = LevelGraph.build(generations, Level.TASK, walked)
     describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", Level.TASK))
 
+    passed = replaced(generations, walked)
+
     def described(steps: dict[Step, int]) -> Affected:
         ordered = sorted((distance, step) for step, distance in steps.items())
-        return [describe.step(step, distance) for distance, step in ordered]
+        left = ((distance, step) for distance, step in ordered if step.column[0] not in passed)
+        return [describe.step(step, distance) for distance, step in left]
 
     datasets = {step.column.dataset for step in (*found.direct, *found.indirect)}
     datasets.add(root.dataset_name)
