@@ -61,13 +61,14 @@ class TimedWalk:
         self._levels, self._graph = generations.levels, graph
         self._way, self._level = way, level
         self._flows = TimedFlows(generations, walked, root, way)
+        self.next = cache(self._next)  # a tree takes each step twice
         self._jobs_of = cache(lambda generation: jobs_of(generations, generation, level))
         self._of_job: defaultdict[Node, set[Generation]] = defaultdict(set)
         for generation in walked:
             for ref in self._jobs_of(generation):
                 self._of_job[Node.of_job(ref)].add(generation)
 
-    def next(self, place: TimedPlace) -> list[TimedPlace]:
+    def _next(self, place: TimedPlace) -> list[TimedPlace]:
         """Return the places one step further, sorted by node."""
         near = places_next(self._graph, Place(place.node, place.via), self._way)
         if not near or self._level is Level.PIPELINE:
