@@ -34,9 +34,7 @@ def only_named_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize(
-    "processes", [(), ("-p", "xdist", "--numprocesses=2", "--dist=loadscope")]
-)
+@pytest.mark.parametrize("processes", [(), ("-p", "xdist", "--numprocesses=2", "--dist=loadscope")])
 def test_progress_is_a_line_for_each_folder_with_its_times(
     processes: tuple[str, ...], tmp_path: Path, only_named_plugins: None
 ) -> None:
