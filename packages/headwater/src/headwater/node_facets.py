@@ -6,14 +6,22 @@ A dataset has the facets of all of its names. Lists, searches and details show t
 from __future__ import annotations
 
 from headwater.events.facets import DatasetType, JobType, Ownership, Storage, Symlinks, Tags
+from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node, facets_of
-from headwater.identity import is_location
+from headwater.identity import DatasetName, is_location
 from headwater.projection import State
 
 _WEB = ("http", "https", "ftp")
 """Schemes of namespaces whose datasets are files, although their names are no paths."""
 
-_KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
+_KINDS = {
+    "MODEL": "model",
+    "JOB_OUTPUT": "artifact",
+    "FILE": "file",
+    "TOPIC": "stream",
+    "STREAM": "stream",
+    "VIEW": "view",
+}
 """The kinds shown for values of the datasetType facet; all other values are shown as `table`."""
 
 
@@ -34,19 +42,42 @@ def platform_of(state: State, node: Node) -> str | None:
 
 
 def kind_of(state: State, node: Node) -> str:
-    """Return the kind of a dataset, from its datasetType facet or else from its names.
+    """Return the kind of a dataset: table, view, file, model, artifact or stream.
 
-    It is table, file, model, artifact or stream.
+    It comes from its datasetType facet, or else from its names. A table is a view if all runs whose
+    data it has only created a view, by their SQL text or the configuration of dbt.
     """
+    if stated := _stated_kind(state, node):
+        return stated
+    if node.namespace.startswith("kafka:"):
+        return "stream"
+    if is_file(state, node):
+        return "file"
+    return "view" if _is_created_as_view(state, node.dataset_name) else "table"
+
+
+def is_file(state: State, node: Node) -> bool:
+    """Return True for a dataset whose kind is `file`. This is cheaper than `kind_of`."""
+    if node.type == "job":
+        return False
+    if stated := _stated_kind(state, node):
+        return stated == "file"
+    is_named_by_catalog = any(book.get(Symlinks.KEY) for book in facets_of(state, node))
+    is_path = is_location(node.dataset_name) or node.namespace.split(":")[0] in _WEB
+    return is_path and not is_named_by_catalog
+
+
+def _stated_kind(state: State, node: Node) -> str | None:
+    """Return the kind that the datasetType facet of the first name with one states."""
     for book in facets_of(state, node):
         if stated := book.parsed(DatasetType).datasetType:
             return _KINDS.get(stated.upper(), "table")
-        if book.get(Symlinks.KEY):
-            return "table"
-    if node.namespace.startswith("kafka:"):
-        return "stream"
-    is_file = is_location(node.dataset_name) or node.namespace.split(":")[0] in _WEB
-    return "file" if is_file else "table"
+    return None
+
+
+def _is_created_as_view(state: State, name: DatasetName) -> bool:
+    writing = generations_of(state).writing(name)
+    return bool(writing) and all(name in generation.views for generation in writing)
 
 
 def tags_of(state: State, node: Node) -> set[str]:

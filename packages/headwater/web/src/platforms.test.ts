@@ -13,6 +13,8 @@ test.each([
   ["Redshift table", of("table", "redshift://c.eu-west-1:5439")],
   ["Kafka stream", of("stream", "kafka://b:9092")],
   ["Postgres table", of("table", "postgres://h:5432")],
+  ["Postgres view", of("view", "postgres://h:5432")],
+  ["View", of("view", "bigquery")],
   ["S3 file", of("file", "s3://bucket")],
   ["File", of("file", "file")],
   ["Model", of("model", "metaflow://local")],

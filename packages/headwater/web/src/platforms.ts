@@ -1,5 +1,5 @@
 /** Platforms and types: names, icons and colors. Add a row to support another platform. */
-import { BrainCircuit, CodeXml, Cylinder, Database, DatabaseZap, File, Layers, MountainSnow, Network, Package, Play, Radio, Table2, Warehouse, Workflow, type IconNode } from "lucide";
+import { BrainCircuit, CodeXml, Cylinder, Database, DatabaseZap, Eye, File, Layers, MountainSnow, Network, Package, Play, Radio, Table2, Warehouse, Workflow, type IconNode } from "lucide";
 import { siApacheairflow, siApachekafka, siApachespark, siMlflow, siPostgresql } from "simple-icons";
 
 export interface Platform {
@@ -42,6 +42,7 @@ export const PLATFORMS: readonly Platform[] = [
   { name: "Hive", ...lines(Database), color: both("#8a6d00", "#e2bf3c"), match: { namespace: /^hive:/ } },
   { name: "File", ...lines(File), color: both("#5d616d", "#a0a4b0"), match: { kind: /^file$/ } },
   { name: "Stream", ...lines(Radio), color: both("#5d616d", "#a0a4b0"), match: { kind: /^stream$/ } },
+  { name: "View", ...lines(Eye), color: both("#5d616d", "#a0a4b0"), match: { kind: /^view$/ } },
   { name: "Pipeline", ...lines(Network), color: both("#4950c4", "#9ba1ff"), match: { kind: /^pipeline$/ } },
   { name: "Task", ...lines(Play), color: both("#4950c4", "#9ba1ff"), match: { kind: /^(task|run)$/ } },
   { name: "Query", ...lines(CodeXml), color: both("#4950c4", "#9ba1ff"), match: { kind: /^query$/ } },

@@ -69,8 +69,8 @@ class Check(NamedTuple):
         return [assertion for assertion in self.assertions if assertion.failed]
 
 
-class Failure(NamedTuple):
-    """A failed assertion, with the check that it is part of."""
+class Result(NamedTuple):
+    """An assertion with its newest result, and the check that it is part of."""
 
     check: Check
     assertion: Assertion
@@ -115,13 +115,24 @@ def _with_thresholds(state: State, check: Check) -> Check:
     return check._replace(assertions=list(map(with_threshold, check.assertions)))
 
 
-def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
+def current_failures(state: State, checks: Iterable[Check]) -> list[Result]:
     """Return the failures among the newest results of each assertion, newest first.
+
+    `checks` are those of one dataset or of the tests of one job.
+    """
+    found = current_results(state, checks, only_failed=True)
+    return sorted(found, key=lambda result: result.check.time, reverse=True)
+
+
+def current_results(
+    state: State, checks: Iterable[Check], *, only_failed: bool = False
+) -> list[Result]:
+    """Return the newest result of each assertion that its producer still checks.
 
     Of each job, only the assertions in its newest pipeline run count: others were removed, as were
     tests that the dbt project no longer has. Elements of a mapped task check different data. A
-    failed dbt test counts until it runs again, because `dbt test --select` may leave it out, unless
-    all tests that passed with it ran without it.
+    dbt test counts until it runs again, because `dbt test --select` may leave it out, unless all
+    tests that passed with it ran without it.
 
     `checks` are those of one dataset or of the tests of one job. A later result of an assertion
     replaces an earlier one; an assertion without a result replaces nothing.
@@ -129,50 +140,51 @@ def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
     decided = (check for check in checks if any(a.passed is not None for a in check.assertions))
     asserted = sorted(decided, key=_place)
     newest = {_checker(check): _pipeline_run(state, check) for check in asserted}
-    results: dict[tuple[_Checker, str | None, str], Failure] = {}
+    results: dict[tuple[_Checker, str | None, str], Result] = {}
     for check in asserted:
         is_selected = check.run is not None and is_dbt_test(state, check.run.key.job)
         element = element_of(check.run) if check.run else None
         for assertion in sorted(check.assertions, key=lambda item: item.failed):
             if assertion.passed is not None:
                 key = assertion.title if is_selected else assertion.key
-                results[_checker(check), element, key] = Failure(check, assertion)
-    failed = [
+                results[_checker(check), element, key] = Result(check, assertion)
+    return [
         result
         for result in results.values()
-        if result.assertion.failed
+        if (result.assertion.failed or not only_failed)
         and not _is_removed(state, result.check, result.assertion)
         and (
             _pipeline_run(state, result.check) == newest[_checker(result.check)]
-            or _was_left_out(state, result.check, asserted)
+            or _was_left_out(state, result, asserted)
         )
     ]
-    return sorted(failed, key=lambda result: result.check.time, reverse=True)
 
 
-def _was_left_out(state: State, failed: Check, asserted: Iterable[Check]) -> bool:
-    """Return True if later runs of a dbt test job may have been selections without a failed test.
+def _was_left_out(state: State, result: Result, asserted: Iterable[Check]) -> bool:
+    """Return True if later runs of a dbt test job may have been selections without a test.
 
-    Return False if in a later pipeline run, all test jobs that completed with the failed test ran
-    again, and all tests of this job that passed.
+    Return False if in a later pipeline run, all test jobs that completed with the test ran again,
+    and all other tests of this job that passed.
     """
-    if failed.run is None or not is_dbt_test(state, failed.run.key.job):
+    own_check = result.check
+    if own_check.run is None or not is_dbt_test(state, own_check.run.key.job):
         return False
     passed: dict[RunKey, set[str]] = defaultdict(set)
     reported: dict[RunKey, set[str]] = defaultdict(set)
-    own = root_of(state, failed.run)
+    own = root_of(state, own_check.run)
     for check in asserted:
-        if check.run is not None and _checker(check) == _checker(failed):
+        if check.run is not None and _checker(check) == _checker(own_check):
             root = root_of(state, check.run).key
-            if root == own.key or _place(check) > _place(failed):
+            if root == own.key or _place(check) > _place(own_check):
                 results = [item for item in check.assertions if item.passed is not None]
                 reported[root] |= {item.title for item in results}
                 passed[root] |= {item.title for item in results if item.passed}
     jobs = completed_tests(state, own)
+    others = passed[own.key] - {result.assertion.title}
     return not any(
         root != own.key
-        and passed[own.key] <= titles
-        and jobs <= completed_tests(state, state.runs[root]) | {failed.run.key.job}
+        and others <= titles
+        and jobs <= completed_tests(state, state.runs[root]) | {own_check.run.key.job}
         for root, titles in reported.items()
     )
 

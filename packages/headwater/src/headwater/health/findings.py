@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from headwater.datasets.quality import Failure
+from headwater.datasets.quality import Result
 from headwater.events import JobRef, shown_time
 from headwater.graph.nodes import Node, node_id
 from headwater.health.branches import Mix
@@ -174,7 +174,7 @@ def late_dataset(name: DatasetName, rhythm: Rhythm) -> Finding:
     return finding("late", name, message, remedy, at=due)
 
 
-def failed_checks(node: Node, failures: list[Failure]) -> Finding:
+def failed_checks(node: Node, failures: list[Result]) -> Finding:
     """Return the finding about failed assertions, newest first, of a dataset or a job.
 
     There is at least one failure. The version, the run and the time are those of the newest one.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from headwater.datasets.not_run import only_warns, was_not_run
 from headwater.datasets.printing import removal_text
 from headwater.datasets.quality import (
-    Failure,
+    Result,
     checks_of,
     current_failures,
     has_only_removed_failures,
@@ -126,7 +126,7 @@ def _failed_checks(state: State, node: Node) -> Found | None:
     return Found("failed_checks", f"failed {title}{more}", failures[0].check.time)
 
 
-def failures_of(state: State, node: Node) -> list[Failure]:
+def failures_of(state: State, node: Node) -> list[Result]:
     """Return the failed assertions of a dataset, or of the tests of a job without datasets.
 
     A dropped or renamed dataset has none.

@@ -284,6 +284,8 @@ DropReasonKind = Literal[
     "rows",
     "sql_text",
     "dbt_config",
+    "check",
+    "dropped_use",
     Unreported,
     "removed",
     "removed_reader",

@@ -1686,7 +1686,7 @@ export interface components {
         };
         DropReason: {
             /** @enum {string} */
-            kind: "values" | "rows" | "sql_text" | "dbt_config" | "no_column_lineage" | "values_only" | "unknown_use" | "unread_change" | "incomplete" | "no_schema" | "no_dbt_config" | "spelling" | "removed" | "removed_reader" | "unused" | "no_readers";
+            kind: "values" | "rows" | "sql_text" | "dbt_config" | "check" | "dropped_use" | "no_column_lineage" | "values_only" | "unknown_use" | "unread_change" | "incomplete" | "no_schema" | "no_dbt_config" | "spelling" | "removed" | "removed_reader" | "unused" | "no_readers";
             message: string;
         };
         DropVerdict: {

@@ -2,7 +2,7 @@ import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnsw
 import { neighborsOf } from "./visible";
 
 const SIDES: readonly Side[] = ["up", "down"];
-const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
+const KINDS: readonly string[] = ["table", "view", "file", "artifact", "model", "stream"];
 
 /** Merge several responses into one graph; the first one determines the roots and takes precedence. */
 export function merge(answers: readonly GraphAnswer[]): Graph {

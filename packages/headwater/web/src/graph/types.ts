@@ -7,7 +7,7 @@ export type Level = "pipeline" | "task" | "query";
 export type JobKind = Level | "exposure" | "job";
 export type Side = "up" | "down";
 export type Direction = "right" | "down";
-export type DatasetKind = "table" | "file" | "artifact" | "model" | "stream";
+export type DatasetKind = "table" | "view" | "file" | "artifact" | "model" | "stream";
 export type GraphAnswer = Answer<"graph">;
 /** A node as in a response of the API. */
 export type ApiNode = GraphAnswer["nodes"][number];

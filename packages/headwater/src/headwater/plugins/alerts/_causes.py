@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from headwater.datasets.quality import Failure, checks_of
+from headwater.datasets.quality import Result, checks_of
 from headwater.datasets.schemas import drift
 from headwater.graph.nodes import Node
 from headwater.health.findings import (
@@ -75,7 +75,7 @@ def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
     for name in _datasets(state, rule, changed):
         for check in checks_of(state, name):
             if check.failed and (check.run is None or rule.matches_job(check.run.key.job)):
-                failures = [Failure(check, assertion) for assertion in check.failed]
+                failures = [Result(check, assertion) for assertion in check.failed]
                 found = failed_checks(Node.of_dataset(name), failures)
                 yield f"{found['subject']} {found['runId'] or check.time}", found
 

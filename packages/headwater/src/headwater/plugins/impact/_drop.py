@@ -7,7 +7,7 @@ SQL text of a job use the column, even if only to select the rows of the dataset
 Nor may a job read a folder that contains the dataset, or name the dataset in its SQL text without
 having listed it. Nor may the configuration of its dbt model or source name the column, such as in
 `unique_key`, or a hook, semantic model or unit test of dbt; for sources, incremental models and
-snapshots, it must have been imported.
+snapshots, it must have been imported. Nor may a check of the dataset name the column.
 
 If only its writers name a column, and neither a schema nor a SQL text contains it, the verdict is
 unknown: the column may exist under another spelling, which a reader uses.
@@ -46,6 +46,7 @@ from headwater.lineage.hidden_uses import (
 )
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.lineage.producers import producer_of_columns
+from headwater.plugins.impact._checks import checks_with_column, checks_with_unknown_columns
 from headwater.plugins.impact._dbt_config import (
     jobs_with_option,
     jobs_with_unnamed_table,
@@ -82,19 +83,24 @@ def drop_verdict(
     on it indirectly. `unreported` are the names of the jobs and views without column lineage.
     """
     removal = removal_of(generations.state, root.dataset_name)
+    column = Column(root.dataset_name, field)
+    naming = _naming(generations, column, {node["job"] for node in (*values, *rows)})
+    dropped = [n for n in (*values, *rows) if _is_dropped(n) and n["distance"] == 1]
+    values, rows = ([n for n in nodes if not _is_dropped(n)] for nodes in (values, rows))
     used = [
         _reason("values", "column", "takes values from it", "take values from it", _names(values)),
         _reason("rows", "column", "depends on rows that it filters, joins, groups or sorts",
                 "depend on rows that it filters, joins, groups or sorts", _names(rows)),
         _reason("sql_text", "job", "uses it in its SQL text", "use it in their SQL texts",
-                _naming(generations, Column(root.dataset_name, field), {
-                    node["job"] for node in (*values, *rows)})),
+                naming),
+        _reason("check", "check", "names it, and fails without it",
+                "name it, and fail without it", checks_with_column(generations.state, column)),
         _reason("dbt_config", "job", "names it in its dbt configuration",
                 "name it in their dbt configurations",
-                jobs_with_option(generations, Column(root.dataset_name, field))),
+                jobs_with_option(generations, column)),
         _reason("dbt_config", "part", "of its dbt project names it",
                 "of its dbt project name it",
-                table_options(generations.state, Column(root.dataset_name, field))),
+                table_options(generations.state, column)),
     ]  # fmt: skip
     open_ = [
         _reason("no_column_lineage", "downstream node", "reported no column lineage",
@@ -109,7 +115,7 @@ def drop_verdict(
                 " so a hook, a macro or a condition of the model may use the column",
                 "of dbt read the dataset, but their SQL texts do not name it, so hooks, macros or"
                 " conditions of the models may use the column",
-                jobs_with_unnamed_table(generations, Column(root.dataset_name, field))),
+                jobs_with_unnamed_table(generations, column)),
         _reason("unread_change", "job", "changes the dataset by SQL that could not be read",
                 "change the dataset by SQL that could not be read",
                 _unread_changes(generations, root)),
@@ -118,26 +124,33 @@ def drop_verdict(
                 _incomplete(generations, root)),
         _reason("no_schema", "job", "names the column, and no producer reported a schema with it",
                 "name the column, and no producer reported a schema with it",
-                [] if any(used) else _naming_alone(generations, Column(root.dataset_name, field))),
+                [] if any(used) else _naming_alone(generations, column)),
         _reason("no_dbt_config", "job", "writes the dataset, and its dbt configuration, which may"
                 " name the column, was not imported",
                 "write the dataset, and their dbt configurations, which may name the column, were"
                 " not imported",
-                jobs_without_options(generations, Column(root.dataset_name, field))),
+                jobs_without_options(generations, column)),
         _reason("no_dbt_config", "job", "of dbt reads the dataset as a source, and its"
                 " configuration, which may name the column, was not imported",
                 "of dbt read the dataset as a source, and its configuration, which may name the"
                 " column, was not imported",
-                readers_of_unknown_source(generations, Column(root.dataset_name, field))),
+                readers_of_unknown_source(generations, column)),
         _reason("unknown_use", "column", "or job uses a whole column that contains it",
                 "or jobs use a whole column that contains it",
-                _uses_of_outer(generations, Column(root.dataset_name, field))),
+                _uses_of_outer(generations, column)),
+        _reason("unknown_use", "check", "of the dataset names no column, or one that contains it",
+                "of the dataset name no column, or one that contains it",
+                checks_with_unknown_columns(generations.state, column)),
+        _reason("dropped_use", "job", "used it for a dataset that was dropped since, and fails"
+                " without it if it runs again",
+                "used it for datasets that were dropped since, and fail without it if they run"
+                " again", sorted({f"{node['job']} ({node['name']})" for node in dropped})),
         _reason("spelling", "column", "that is used has a name that differs only in case",
                 "that are used have names that differ only in case",
-                _spellings(generations, Column(root.dataset_name, field))),
+                _spellings(generations, column)),
     ]  # fmt: skip
     if not any((*used, *open_)):
-        open_ += _unlisted(generations, Column(root.dataset_name, field))
+        open_ += _unlisted(generations, column)
     unsafe, unknown = ([reason for reason in part if reason] for part in (used, open_))
     if removal and removal["kind"] == "renamed":
         unknown.append(_removed(removal))  # its columns are used under the new name
@@ -152,8 +165,13 @@ def drop_verdict(
         if readers
         else "No job was reported to read the dataset. Readers that send no events are unknown.",
     }
-    dropped = [_removed(removal)] if removal and removal["kind"] == "dropped" else []
-    return {"verdict": "safe", "reasons": [*dropped, unused]}
+    first = [_removed(removal)] if removal and removal["kind"] == "dropped" else []
+    return {"verdict": "safe", "reasons": [*first, unused]}
+
+
+def _is_dropped(node: AffectedNode) -> bool:
+    removal = node["removal"]
+    return removal is not None and removal["kind"] == "dropped"
 
 
 def _unlisted(generations: Generations, column: Column) -> list[DropReason | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from headwater.datasets.quality import Failure, checks_of, current_failures
+from headwater.datasets.quality import Result, checks_of, current_failures
 from headwater.datasets.writes import writes_of
 from headwater.errors import NotFoundError
 from headwater.events import JobRef, run_id_of
@@ -77,7 +77,7 @@ def find_subject(state: State, text: str) -> Subject:
     return subject_of_checks(state, node, failures)
 
 
-def _is_of_job(failure: Failure, ref: JobRef) -> bool:
+def _is_of_job(failure: Result, ref: JobRef) -> bool:
     """Return True if a run of the job reported the failed check. Its runs below do not count."""
     return failure.check.run is not None and failure.check.run.key.job == ref
 
@@ -88,7 +88,7 @@ def subject_of_version(named: Version) -> Subject:
 
 
 def subject_of_checks(
-    state: State, node: Node, failures: Sequence[tuple[DatasetName, Failure]]
+    state: State, node: Node, failures: Sequence[tuple[DatasetName, Result]]
 ) -> Subject:
     """Return the bad versions of failed checks, of a dataset or reported by a job.
 
@@ -109,7 +109,7 @@ def _of_runs(state: State, text: str, runs: list[Run]) -> Subject:
     members = [*runs, *(below for run in runs for below in descendants_of(state, run))]
     keys = {run.key for run in members}
     failures = [
-        (name, Failure(check, assertion))
+        (name, Result(check, assertion))
         for name in sorted(_used_by(state, members))
         for check in checks_of(state, name)
         if check.run is not None and check.run.key in keys
@@ -141,7 +141,7 @@ def _used_by(state: State, runs: Iterable[Run]) -> set[DatasetName]:
     }
 
 
-def _of_checks(state: State, failures: Sequence[tuple[DatasetName, Failure]]) -> list[Bad]:
+def _of_checks(state: State, failures: Sequence[tuple[DatasetName, Result]]) -> list[Bad]:
     """Return the versions that failed checks; if not reported, the newest one before the check.
 
     Raises:

@@ -28,7 +28,7 @@ from headwater.health.models import HealthState
 from headwater.health.states import state_of
 from headwater.identity import DatasetName
 from headwater.kept import changes_since, everything, exists
-from headwater.node_facets import kind_of, owners_of
+from headwater.node_facets import is_file, owners_of
 from headwater.nodes.rows import place_by_name
 from headwater.projection import State
 from headwater.runs.summary import newest_run
@@ -292,7 +292,7 @@ def _differences(pairs: Iterable[tuple[Path, Path]]) -> Iterator[tuple[Path, str
 
 def schema_of(state: State, node: Node) -> str:
     """Return the namespace of a dataset, and its schema or folder after a space."""
-    separator = "/" if kind_of(state, node) == "file" else "."
+    separator = "/" if is_file(state, node) else "."
     schema = node.name.rstrip("/").rpartition(separator)[0]
     return f"{node.namespace} {schema}"
 

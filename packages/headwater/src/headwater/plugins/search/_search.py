@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from headwater import deadline
 from headwater.events import run_id_of
 from headwater.graph.nodes import Node
-from headwater.node_facets import kind_of
+from headwater.node_facets import is_file
 from headwater.nodes.rows import active_at, node_row
 from headwater.nodes.versions import datasets_with_version
 from headwater.plugins.search._index import candidates_of, index_of, unindexed
@@ -86,10 +86,8 @@ def _filtered_hit(state: State, node: Node, kind: Kind, value: str) -> Hit:
     """Return the hit of a node that filters select, with the text that the first one matched."""
     texts = (text for of, text in texts_of(state, node, with_sql=False) if of == kind)
     text = next((text for text in texts if value in text.casefold()), node.name)
-    is_file = node.type == "dataset" and kind_of(state, node) == "file"
-    return Hit(
-        False, 0, kind if text != node.name else Kind.NAME, is_file, False, node, _excerpt(text, 0)
-    )
+    shown = kind if text != node.name else Kind.NAME
+    return Hit(False, 0, shown, is_file(state, node), False, node, _excerpt(text, 0))
 
 
 def _similar(state: State, text: str, *, with_sql: bool) -> list[Hit]:
@@ -184,9 +182,9 @@ def _best(
             continue
         is_whole = wanted in (folded, last_part(folded))
         fit = (0 if is_whole else 1 if begins.search(folded) else 2) + (kind is not Kind.NAME)
-        is_file = node.type == "dataset" and kind_of(state, node) == "file"
+        is_path = is_file(state, node)
         is_unread = kind is Kind.COLUMN and node.type == "dataset" and not _is_read(state, node)
-        hit = Hit(False, fit, kind, is_file, is_unread, node, _excerpt(value, folded.find(wanted)))
+        hit = Hit(False, fit, kind, is_path, is_unread, node, _excerpt(value, folded.find(wanted)))
         best = min(hit, best or hit)
     return best
 

@@ -216,7 +216,7 @@ def _sorted_page(
 
 @query("newest")
 def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
-    """Return the tables and models written last, with the end of the run that wrote them.
+    """Return the tables, views and models written last, with the end of the run that wrote them.
 
     Datasets that were dropped or renamed since are not listed.
     """
@@ -224,14 +224,14 @@ def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
 
 
 def _newest(state: State, graph: LevelGraph) -> Iterator[models.NewestDataset]:
-    """Yield tables and models that exist, those written by the newest runs first."""
+    """Yield tables, views and models that exist, those written by the newest runs first."""
     jobs = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
     seen: set[Node] = set()
     for ref in deadline.watched(jobs):
         ended = run_line(state, graph.runs[ref])["endedAt"]
         for node in map(Node.of_dataset, sorted(graph.edges_of(ref).writes)):
             kind = kind_of(state, node)
-            if kind not in ("table", "model") or node in seen:
+            if kind not in ("table", "view", "model") or node in seen:
                 continue
             seen.add(node)
             removal = removal_of(state, node.dataset_name)

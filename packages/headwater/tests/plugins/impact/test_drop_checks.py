@@ -1,0 +1,158 @@
+"""The verdict on dropping a column that a check or a job of a dropped dataset uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headwater.plugins.impact.queries import impact_answer
+from headwater.projection import State
+from packages.headwater.tests.support.columns import FILTER, IDENTITY, derive
+from packages.headwater.tests.support.reports import schema
+
+_DBT = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/dbt"
+
+
+def _drop(state: State, field: str = "fare") -> tuple[str, list[str]]:
+    drop = impact_answer(state, "raw", field)["drop"]
+    return drop["verdict"], [reason["message"] for reason in drop["reasons"]]
+
+
+def _load(build: Any) -> Any:
+    event = build.run("COMPLETE", "l", "load", "07:00:00")
+    return event | {"outputs": [build.dataset("db|raw", schema=schema(id="int", fare="int"))]}
+
+
+def _uses_id(build: Any) -> Any:
+    return derive(build, "u", "08", "sum", day__id=[("raw.id", IDENTITY)])
+
+
+def _checked(build: Any, *assertions: Any, hour: str = "09", key: str = "inputs") -> Any:
+    """Return a run that checks raw, and uses only its id for another table."""
+    event = derive(build, f"c{hour}", hour, "check", kept__id=[("raw.id", IDENTITY)])
+    reported = {"dataQualityAssertions": {"assertions": list(assertions)}}
+    place = "inputFacets" if key == "inputs" else "facets"
+    event[key] = [*event[key], {**build.dataset("db|raw"), place: reported}][-2:]
+    return event
+
+
+def _assertion(column: str | None = None, success: bool = True, **more: Any) -> dict[str, Any]:
+    found = {"assertion": more.pop("assertion", "not_null"), "success": success, **more}
+    return {**found, "column": column} if column else found
+
+
+def test_column_that_a_check_names_is_not_safe_to_drop(build: Any) -> None:
+    events = [_load(build), _uses_id(build)]
+    assert _drop(build.state(*events))[0] == "safe"
+    state = build.state(*events, _checked(build, _assertion("fare"), _assertion("id")))
+    assert _drop(state) == (
+        "unsafe",
+        ["1 check names it, and fails without it: not_null of fare (check)."],
+    )
+    failed = build.state(*events, _checked(build, _assertion("fare", success=False)))
+    assert _drop(failed)[0] == "unsafe"
+    other = build.state(*events, _checked(build, _assertion("id"), _assertion("farewell")))
+    assert _drop(other)[0] == "safe"
+
+
+def test_check_of_a_dataset_event_or_of_an_output_uses_its_column(build: Any) -> None:
+    reported = {"dataQualityAssertions": {"assertions": [_assertion("fare", assertion="max")]}}
+    event = {"eventTime": "2025-11-21T10:00:00Z", "dataset": build.dataset("db|raw", **reported)}
+    message = "1 check names it, and fails without it: max of fare."
+    assert _drop(build.state(_load(build), _uses_id(build), event)) == ("unsafe", [message])
+    load = _load(build)
+    load["outputs"][0]["facets"] |= reported
+    message = message.replace("fare.", "fare (load).")
+    assert _drop(build.state(load, _uses_id(build))) == ("unsafe", [message])
+
+
+@pytest.mark.parametrize(
+    ("assertion", "verdict"),
+    [
+        (_assertion("FARE"), "unsafe"),
+        (_assertion("fare.amount"), "unsafe"),
+        (_assertion(None, assertion="compare", params={"columns": ["id", "fare"]}), "unsafe"),
+        (_assertion(None, assertion="sql", condition="max(fare) < 100"), "unsafe"),
+        (_assertion(None, assertion="sql", description="max(fare) < 100"), "unknown"),
+        (_assertion(None, assertion="expect_table_columns_to_match_set"), "unknown"),
+        (_assertion(None, assertion="expect_table_row_count_to_be_between"), "safe"),
+        (_assertion("id", assertion="fare"), "safe"),
+    ],
+)
+def test_check_without_the_column_is_unknown_unless_it_counts_rows(
+    assertion: dict[str, Any], verdict: str, build: Any
+) -> None:
+    events = [_load(build), _uses_id(build), _checked(build, assertion)]
+    assert _drop(build.state(*events))[0] == verdict
+
+
+def test_check_that_differs_in_case_uses_the_column_that_is_spelled_like_it(build: Any) -> None:
+    load = _load(build)
+    load["outputs"][0]["facets"]["schema"] = schema(id="int", fare="int", FARE="int")
+    state = build.state(load, _uses_id(build), _checked(build, _assertion("FARE")))
+    assert _drop(state, "FARE")[0] == "unsafe"
+    assert not any("check" in message for message in _drop(state, "fare")[1])
+
+
+def test_check_of_a_whole_column_makes_its_parts_unknown(build: Any) -> None:
+    load = _load(build)
+    load["outputs"][0]["facets"]["schema"]["fields"].append(
+        {"name": "addr", "type": "struct", "fields": [{"name": "city", "type": "string"}]}
+    )
+    state = build.state(load, _uses_id(build), _checked(build, _assertion("addr")))
+    assert _drop(state, "addr.city")[0] == "unknown"
+
+
+def test_check_that_its_job_no_longer_reports_uses_nothing(build: Any) -> None:
+    events = [
+        _load(build),
+        _uses_id(build),
+        _checked(build, _assertion("fare"), _assertion("id")),
+        _checked(build, _assertion("id"), hour="11"),
+    ]
+    assert _drop(build.state(*events))[0] == "safe"
+
+
+def _dropped(build: Any, name: str, hour: str = "12") -> Any:
+    event = build.run("COMPLETE", f"d{name}", "cleanup", f"{hour}:00:00")
+    facet = {"lifecycleStateChange": "DROP"}
+    return event | {"outputs": [build.dataset(f"db|{name}", lifecycleStateChange=facet)]}
+
+
+@pytest.mark.parametrize("how", [IDENTITY, FILTER])
+def test_dropped_dataset_is_no_user_but_its_job_may_run_again(how: Any, build: Any) -> None:
+    use = derive(build, "t", "10", "copy", temp__x=[("raw.fare", how)])
+    further = derive(build, "f", "11", "further", more__y=[("temp.x", IDENTITY)])
+    events = [_load(build), _uses_id(build), use]
+    assert _drop(build.state(*events))[0] == "unsafe"
+    message = (
+        "1 job used it for a dataset that was dropped since, and fails without it if it runs"
+        " again: copy (temp)."
+    )
+    assert _drop(build.state(*events, _dropped(build, "temp"))) == ("unknown", [message])
+    both = build.state(*events, further, _dropped(build, "temp"), _dropped(build, "more"))
+    assert _drop(both) == ("unknown", [message])
+    verdict, messages = _drop(build.state(*events, further, _dropped(build, "more")))
+    assert (verdict, any("dropped" in text for text in messages)) == ("unsafe", False)
+    again = derive(build, "t2", "13", "copy", temp__x=[("raw.fare", how)])
+    assert _drop(build.state(*events, _dropped(build, "temp"), again))[0] == "unsafe"
+
+
+def test_dbt_test_of_a_column_is_named_until_its_job_runs_without_it(build: Any) -> None:
+    def tested(hour: str, *names: str) -> Any:
+        root = ("dbt" + hour, "dbt")
+        event = build.run(
+            "COMPLETE", f"t{hour}", "shop.raw.test", f"{hour}:00:00", parent=root, kind="DBT/TEST"
+        )
+        items = [_assertion(name, name=f"not_null_raw_{name}", producer=_DBT) for name in names]
+        reported = {"dataQualityAssertions": {"assertions": items}}
+        event["inputs"] = [{**build.dataset("db|raw"), "inputFacets": reported}]
+        return event
+
+    events = [_load(build), _uses_id(build), tested("09", "fare", "id", "zone")]
+    message = "1 check names it, and fails without it: not_null_raw_fare of fare (shop.raw.test)."
+    assert message in _drop(build.state(*events))[1]
+    selected = build.state(*events, tested("10", "fare"))
+    assert "not_null_raw_id of id" in " ".join(_drop(selected, "id")[1])
+    assert message not in _drop(build.state(*events, tested("11", "id", "zone")))[1]
