@@ -204,3 +204,41 @@ def test_server_gates_many_datasets_and_rejects_an_invalid_policy(
     with refused.value as answer:
         assert answer.code in (400, 422)
         assert b"fresh: received 1, expected a valid boolean" in answer.read()
+
+
+_AGES = [
+    (("problems",), "Flow.write failed  {} ago"),
+    (("freshness", "--due", "unscheduled"), "written {} ago"),
+    (("unused", "--days", "1"), "read {} ago by Flow.write"),
+    (("show", "stream"), "last event {} ago"),
+    (("tree", "topic"), "last event {} ago"),
+]
+
+
+@pytest.mark.parametrize(("command", "printed"), _AGES, ids=lambda value: value[0])
+@pytest.mark.parametrize(
+    ("moment", "age"),
+    [
+        (("--as-of", "2025-11-23T08:02:00Z"), "2 days"),
+        (("--as-of", "last"), "3 days"),
+        (("--as-of", "2025-11-24T08:02:00Z", "--known-at", "2099-01-01T00:00:00Z"), "3 days"),
+    ],
+)
+def test_ages_of_a_past_state_are_counted_to_its_moment(
+    moment: tuple[str, ...],
+    age: str,
+    command: tuple[str, ...],
+    printed: str,
+    database: str,
+    build: Any,
+    call: Call,
+    tmp_path: Path,
+) -> None:
+    stream = build.run("START", "s", "stream", "08:02:00", writes=("kafka://k|topic",))
+    stream["job"]["facets"]["jobType"] = {"processingType": "STREAMING", "integration": "FLINK"}
+    last = build.run("COMPLETE", "last", "other", "08:02:00")
+    last["eventTime"] = "2025-11-24T08:02:00Z"
+    (tmp_path / "more.jsonl").write_bytes(b"\n".join(map(orjson.dumps, (stream, last))))
+    call("ingest", str(tmp_path / "more.jsonl"), "--database", database)
+    result = call(*command, *moment, "--database", database)
+    assert printed.format(age) in result.stdout

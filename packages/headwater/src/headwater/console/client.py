@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from headwater.console.render import print_json, print_line
+from headwater.console.render import count_ages_to, present, print_json, print_line
 from headwater.console.source import Params, Source, every, open_source, request
 from headwater.errors import ConfigError, NotFoundError, OptionError
 from headwater.wire import http_name
@@ -119,17 +119,18 @@ class Client:
             NotFoundError: no node has the name.
             ServerError: no server responds, or it failed.
         """
-        present = {k: v for k, v in params.items() if v is not None and v is not False}
+        given = {k: v for k, v in params.items() if v is not None and v is not False}
         for key, text in (("as_of", self.as_of), ("known_at", self.known_at)):
             if text:
-                present[key] = text
-        for key, value in present.items():
+                given[key] = text
+        for key, value in given.items():
             if option := _option_of(name, key):
-                present[key] = moment(str(value), option)
+                given[key] = moment(str(value), option)
+        count_ages_to(lambda: self.shown_moment)
         try:
-            return self.source(name, present)
+            return self.source(name, given)
         except ConfigError as error:
-            raise _as_typed(name, present, error) from None
+            raise _as_typed(name, given, error) from None
         except NotFoundError as error:
             if (meant := _dataset_meant(params, error)) is None:
                 raise
@@ -139,6 +140,20 @@ class Client:
             )
             print_line(text, is_error=True)
             return self.query(name, {**params, key: dataset})
+
+    @property
+    def shown_moment(self) -> datetime:
+        """Return the moment of the answers: the earlier one of the options, or the present."""
+        texts = [text for text in (self.as_of, self.known_at) if text]
+        return min((self._time_of(text) for text in texts), default=present())
+
+    def _time_of(self, text: str) -> datetime:
+        """Return the time of an option: itself, or the end of the run with this id."""
+        text = moment(text, "--as-of")
+        with suppress(ValueError):
+            return datetime.fromisoformat(text)
+        ended = self.source("runtree", {"run": text})["endedAt"]
+        return datetime.fromisoformat(ended) if ended else present()
 
     def items(self, name: str, params: Params) -> Iterator[Any]:
         """Yield all items of a query with pages."""

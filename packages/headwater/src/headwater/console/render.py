@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -240,9 +241,25 @@ def localized(text: str) -> str:
     return _TIME.sub(lambda match: moment_of(match[0]), text)
 
 
+def present() -> datetime:
+    """Return the local time."""
+    return datetime.now().astimezone()
+
+
+_PRESENT: ContextVar[Callable[[], datetime]] = ContextVar("present", default=present)
+
+
+def count_ages_to(moment: Callable[[], datetime]) -> None:
+    """Set the time to which ages are counted; an answer about the past has ages as of then.
+
+    `moment` is only called if an age is printed.
+    """
+    _PRESENT.set(moment)
+
+
 def age_of(text: str) -> str:
-    """Return the time since an ISO 8601 text, such as `6 days`."""
-    age = datetime.now().astimezone() - datetime.fromisoformat(text)
+    """Return the time since an ISO 8601 text, such as `6 days`; see `count_ages_to`."""
+    age = _PRESENT.get()() - datetime.fromisoformat(text)
     return duration_of(max(0, int(age.total_seconds() * 1_000)))
 
 

@@ -2,6 +2,7 @@
 import { render } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { HealthState, type Health } from "./HealthState";
+import { ShownTime } from "./now";
 
 test("a stream states the age of its last event", () => {
   const at = new Date(Date.now() - 6.5 * 86_400_000).toISOString();
@@ -17,4 +18,13 @@ test("states name the node that failed, and how long a node is late", () => {
   expect(textOf({ state: "blocked", message: "shows data from before checks of t failed", at, by: [{ ...job, type: "dataset", name: "db.t" }] })).toContain("Not rebuilt: checks of t failed, shows data");
   const late = "not run since 2026-11-21; the pipeline ran 4 times without it; was due";
   expect(textOf({ state: "late", message: late, at, by: [] })).toBe(`Late 3 d, ${late} 3 d ago`);
+});
+
+test.each([
+  ["2025-11-21T11:00:00Z", "Late 3 h"],
+  ["00000000-0000-4000-8000-000000000001", "Late"],
+])("lateness as of %s is counted to that time", (shown, label) => {
+  const health: Health = { state: "late", message: "was due", at: "2025-11-21T08:00:00Z", by: [] };
+  const { container } = render(<ShownTime value={shown}><HealthState health={health} /></ShownTime>);
+  expect(container.querySelector(".clip")?.textContent).toBe(label);
 });

@@ -6,7 +6,7 @@ import { Ago } from "./Ago";
 import { isProblem } from "../graph/state";
 import { ago, parts } from "../graph/words";
 import { Icon, type IconName } from "./Icon";
-import { useNow } from "./now";
+import { useShownTime } from "./now";
 import states from "./state.module.css";
 
 export type Health = Answer<"node">["health"];
@@ -29,20 +29,20 @@ export function HealthLabel({ health, isShort = false }: { health: Health; isSho
 
 function Label({ health, title }: { health: Health; title?: string }): ReactNode {
   const [tone, icon] = LOOKS[health.state];
-  const now = useNow();
+  const time = useShownTime();
   return (
     <span className={clsx(states.state, states[tone])} title={title}>
       <Icon name={icon} />
-      <span className="clip">{labelOf(health, now)}</span>
+      <span className="clip">{labelOf(health, time)}</span>
     </span>
   );
 }
 
-/** Return the state in words, with the node that failed or how long it is late. */
-function labelOf({ state, by: [cause], at }: Health, now: number): string {
+/** Return the state in words, with the node that failed or how long it was late at a time, if that is known. */
+function labelOf({ state, by: [cause], at }: Health, time: number): string {
   if (state === "blocked" && cause) return COMPONENTS.notRebuilt(parts(cause.name, cause.type).title, cause.type);
   const label = COMPONENTS.health[state];
-  return state === "late" && at ? `${label} ${ago(at, now).replace(/ ago$/, "")}` : label;
+  return state === "late" && at && !Number.isNaN(time) ? `${label} ${ago(at, time).replace(/ ago$/, "")}` : label;
 }
 
 /** The state of a node with its reason and time. */

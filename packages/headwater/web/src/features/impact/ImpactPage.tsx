@@ -20,6 +20,7 @@ import { COMPONENTS } from "../../strings/components";
 import { IMPACT } from "../../strings/impact";
 import controls from "../../components/controls.module.css";
 import sheets from "../../components/sheet.module.css";
+import { ShownTime } from "../../components/now";
 import { Loading } from "../../components/Skeleton";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
@@ -95,7 +96,7 @@ export default function ImpactPage(): ReactNode {
             <input className={controls.field} value={text} placeholder={IMPACT.filterAbout} aria-label={IMPACT.filter} onChange={(event) => change({ text: event.target.value }, true)} />
           </div>
           {data ? (
-            <>
+            <ShownTime value={at}>
               {data.drop && <Verdict drop={data.drop} />}
               <Downstream all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
               {data.unknown?.map(({ message }) => (
@@ -105,7 +106,7 @@ export default function ImpactPage(): ReactNode {
               ))}
               <Dependents texts={IMPACT.indirect} reached={indirect} filter={text} at={at} />
               <Dependents texts={IMPACT.possible} reached={possible} filter={text} at={at} />
-            </>
+            </ShownTime>
           ) : (
             <Loading />
           )}

@@ -2,6 +2,7 @@ import "@xyflow/react/dist/base.css";
 import { clsx } from "clsx";
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { ONE_FILE } from "../../api/base";
+import { ShownTime } from "../../components/now";
 import { useView } from "../../navigation/address";
 import { changesOf } from "../../graph/difference";
 import { momentOf, keepMomentsOpen, nameOf, pairOf } from "../../graph/moments";
@@ -73,7 +74,7 @@ export default function LineagePage(): ReactNode {
           {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} isAlone={scene.drawn.path?.size === 1} outside={outside} />}
         </div>
       </div>
-      {view.open && <Details key={view.open} view={view} change={change} />}
+      <ShownTime value={view.at}>{view.open && <Details key={view.open} view={view} change={change} />}</ShownTime>
     </main>
   );
 }

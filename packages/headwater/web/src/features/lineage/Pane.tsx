@@ -4,6 +4,7 @@ import { isUnknown } from "../../api/client";
 import type { Change } from "../../navigation/address";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
+import { ShownTime } from "../../components/now";
 import { Arranging, Skeleton } from "../../components/Skeleton";
 import waiting from "../../components/skeleton.module.css";
 import { ErrorMessage } from "../../components/ErrorMessage";
@@ -100,22 +101,24 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
           <Skeleton of="graph" />
         </div>
       )}
-      <Canvas
-        label={LINEAGE.canvas(view.beside ? nameOf(momentOf(view)) : null)}
-        nodes={drawn.nodes}
-        edges={drawn.edges}
-        frames={drawn.frames}
-        extent={drawn.extent}
-        shared={shared}
-        actions={actions}
-        anchor={anchor}
-        path={drawn.path}
-        ends={ends}
-        focused={focusedNode(view)}
-        about={drawn.about}
-        onOutside={onOutside}
-        onPaneClick={() => (view.lit || view.column) && change({ lit: null, column: null })}
-      />
+      <ShownTime value={view.at}>
+        <Canvas
+          label={LINEAGE.canvas(view.beside ? nameOf(momentOf(view)) : null)}
+          nodes={drawn.nodes}
+          edges={drawn.edges}
+          frames={drawn.frames}
+          extent={drawn.extent}
+          shared={shared}
+          actions={actions}
+          anchor={anchor}
+          path={drawn.path}
+          ends={ends}
+          focused={focusedNode(view)}
+          about={drawn.about}
+          onOutside={onOutside}
+          onPaneClick={() => (view.lit || view.column) && change({ lit: null, column: null })}
+        />
+      </ShownTime>
       {choosing?.in === place && (
         <Suspense>
           <Others of={choosing.of} view={view} shown={ids} close={leave} pick={(nodes) => change({ picks: pick(view.picks, choosing.of, nodes) })} showAll={showAll} />
