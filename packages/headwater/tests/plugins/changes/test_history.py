@@ -164,9 +164,29 @@ def test_job_history_compares_with_the_last_completed_run(
     )
     result = history_answer(state, "j")["items"]
     assert [(item["run"]["runId"], item["changed"]) for item in result] == [
-        ("r11", []), ("r10", ["code", "inputs"]), ("r09", ["outputs"]), ("r08", []),
+        ("r11", []), ("r10", ["code", "inputs"]), ("r09", []), ("r08", []),
     ]  # fmt: skip
     assert history_answer(state, "j", limit=2)["items"] == result[:2]
+
+
+@pytest.mark.parametrize("type_", ["FAIL", "ABORT", "RUNNING"])
+def test_run_that_did_not_complete_changed_only_what_it_reported(type_: str, build: Any) -> None:
+    def changed(kind: str, code: str | None, reads: str, writes: str) -> list[str]:
+        before = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|x",), writes=("db|t",))
+        used = [tuple(f"db|{name}" for name in names) for names in (reads, writes)]
+        after = build.run(kind, "2", "j", "09:00:00", reads=used[0], writes=used[1])
+        before["job"]["facets"]["sourceCodeLocation"] = {"version": "a"}
+        if code:
+            after["job"]["facets"]["sourceCodeLocation"] = {"version": code}
+        found: list[str] = history_answer(build.state(before, after), "j")["items"][0]["changed"]
+        return found
+
+    assert changed(type_, None, "", "") == []
+    assert changed(type_, "a", "x", "") == []
+    assert changed(type_, "b", "xy", "u") == ["code", "inputs", "outputs"]
+    assert changed(type_, "b", "y", "t") == ["code", "inputs"]
+    assert changed("COMPLETE", None, "x", "") == ["outputs"]
+    assert changed("COMPLETE", "b", "", "t") == ["code", "inputs"]
 
 
 def test_equal_facets_share_one_object(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:

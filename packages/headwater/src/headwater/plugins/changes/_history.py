@@ -33,7 +33,8 @@ from headwater.query.parameters import Cursor, Limit, Name
 from headwater.query.registry import Times, query
 from headwater.runs.summary import code_of, place_of_run, run_line
 
-_COMPARED: tuple[Literal["code", "inputs", "outputs"], ...] = ("code", "inputs", "outputs")
+_Compared = Literal["code", "inputs", "outputs"]
+_COMPARED: tuple[_Compared, ...] = ("code", "inputs", "outputs")
 
 
 @query("history", Times.THEN)
@@ -112,7 +113,7 @@ def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[models.
     """Return the entries of some runs of a job, each compared with the one before it.
 
     `newest_first` are the runs of a page, and `runs` all runs of the job. A run is compared with
-    the completed run before it; `changed` is empty if there is none.
+    the completed run before it (see `_differs`); `changed` is empty if there is none.
     """
     found: list[models.RanEntry] = []
     last = place_of_run(state, newest_first[-1]) if newest_first else ()
@@ -122,13 +123,33 @@ def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[models.
     for run in reversed(newest_first):
         did = _did(state, run)
         line = run_line(state, run)
-        changed = [key for key in _COMPARED if before and before[key] != did[key]]
+        is_good = _is_good(state, run)
+        changed = [
+            key
+            for key in _COMPARED
+            if before and _differs(before, did, key, is_partial=not is_good)
+        ]
         found.append(
             {"done": "ran", "at": line["startedAt"], "run": line, **did, "changed": changed}
         )
-        if _is_good(state, run):
+        if is_good:
             before = did
     return found[::-1]
+
+
+def _differs(
+    before: models.RunWork, did: models.RunWork, key: _Compared, *, is_partial: bool
+) -> bool:
+    """Return True if a run differs from the one before it, by what both reported.
+
+    Of a run that has not completed, the report is partial: only what it added counts. A commit that
+    one of the two did not report is unknown, and no difference.
+    """
+    if key == "code":
+        return {} not in (before[key], did[key]) and before[key] != did[key]
+    if is_partial:
+        return any(name not in before[key] for name in did[key])
+    return before[key] != did[key]
 
 
 def _is_good(state: State, run: Run) -> bool:
