@@ -120,9 +120,11 @@ def changes_in(
         return {}
     statements = _QUOTED.sub("''", _NOISE.sub(" ", text)).split(";")
     former = {_last(name): name for name in sources}
+    swaps = _swaps_in(statements, set(map(_last, targets)))
     found: dict[str, dict[str, Any]] = {}
     for name, namespace in targets.items():
-        if change := _change_of(name, statements, former):
+        last = _last(name)
+        if change := swaps[last] if last in swaps else _change_of(name, statements, former):
             kind, _, rest = change.partition(" ")
             facet: dict[str, Any] = {"lifecycleStateChange": kind, FROM_SQL: True}
             if kind == "RENAME":
@@ -133,17 +135,39 @@ def changes_in(
     return found
 
 
+def _swaps_in(statements: list[str], targets: set[str]) -> dict[str, str]:
+    """Return the changes of swapped tables that are no renames.
+
+    If the text filled one of them before, both have other rows now. If not both are among
+    `targets`, none has a change.
+    """
+    found: dict[str, str] = {}
+    for place, statement in enumerate(statements):
+        match = _matched(statement)
+        if match is None or not match["swaps"]:
+            continue
+        names = _last(match["altered"]), _last(match["renamed"])
+        kinds = {_change_in(name, item) for name in names for item in statements[:place]}
+        if not targets.issuperset(names):
+            found |= dict.fromkeys(names, "")
+        elif "REFILL" in kinds:
+            found |= dict.fromkeys(names, f"TRUNCATE {REFILLED}")
+    return found
+
+
 def _matched(statement: str) -> re.Match[str] | None:
     return _STATEMENT.match(_RENAME.sub(r"alter \1 \2 rename to \3", statement))
 
 
-def _former_name(full_name: str, statement: str) -> str:
+def _former_name(full_name: str, statement: str, last: str) -> str:
     """Return the former name of a table in a statement that renames it, with all parts.
 
-    The text may name it without its schema, so the missing parts are those of the new name.
+    The text may name it without its schema, so the missing parts are those of the new name. `last`
+    is the last part of the former name; of two tables that are swapped, it is that of the other.
     """
     found, parts = _matched(statement), full_name.split(".")
-    former = _parts(found["altered"]) if found else ()
+    names = [found["altered"], found["renamed"]] if found else []
+    former = next((_parts(name) for name in names if _last(name) == last), ())
     if parts[-1].isupper():
         former = tuple(part.upper() for part in former)
     return ".".join((*parts[: -len(former)], *former))
@@ -163,7 +187,8 @@ def _change_of(full_name: str, statements: list[str], former: dict[str, str]) ->
     kinds = [_change_in(name, statement) for statement in naming]
     known = list(takewhile(_KINDS.__contains__, kinds))
     if kinds and len(known) == len(kinds) - 1 and (kinds[-1] in former or kinds[-1].islower()):
-        return f"RENAME {former.get(kinds[-1]) or _former_name(full_name, naming[-1])}"
+        own = former.get(kinds[-1]) or _former_name(full_name, naming[-1], kinds[-1])
+        return f"RENAME {own}"
     is_emptied = not _EMPTYING.isdisjoint(known)
     if len(known) < len(kinds):
         is_refilled = is_emptied or kinds[len(known)] == "REFILL"

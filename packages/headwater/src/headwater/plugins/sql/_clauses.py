@@ -109,6 +109,23 @@ def row_of(item: exp.Dot, frame: Frame) -> exp.Column | None:
     return column if is_row else None
 
 
+def plain_column(item: exp.Expr, frame: Frame) -> tuple[exp.Column, exp.Column] | None:
+    """Return the column in `(row).name` or `s['b']`, and the column `row.name` or `s.b`.
+
+    None for any other expression, and if the structure of `s` is unknown.
+    """
+    if isinstance(item, exp.Dot) and (row := row_of(item, frame)):
+        return row, exp.column(item.expression.name, table=row.name)
+    if not isinstance(item, exp.Bracket) or not isinstance(column := item.this, exp.Column):
+        return None
+    if len(item.expressions) != 1 or (not column.table and frame.has_source(column.name)):
+        return None
+    name = item.expressions[0].name if item.expressions[0].is_string else ""
+    known = frame.fields(column)
+    field = next((own for own in (name, name.lower()) if own in known), None)
+    return (column, exp.column(field, column.name, column.table or None)) if field else None
+
+
 def fields_of(struct: exp.Struct) -> Iterator[tuple[str, exp.Expr]]:
     """Yield the names and values of the fields of `{'a': x}` or STRUCT(x AS a)."""
     for item in struct.expressions:
@@ -119,8 +136,8 @@ def fields_of(struct: exp.Struct) -> Iterator[tuple[str, exp.Expr]]:
 
 
 def variable_name(item: exp.Expr) -> str:
-    """Return the name of the variable in `@a`, `$a` or DuckDB's getvariable('a'), else ""."""
-    if isinstance(item, exp.Parameter):
+    """Return the name of the variable in `@a`, `$a`, `:a` or getvariable('a'), else ""."""
+    if isinstance(item, exp.Parameter | exp.Placeholder):
         return item.name.lower()
     if isinstance(item, exp.Anonymous) and item.name.lower() == "getvariable" and item.expressions:
         return str(item.expressions[0].name).lower()

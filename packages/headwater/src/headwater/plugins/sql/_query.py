@@ -17,6 +17,7 @@ from headwater.plugins.sql._clauses import (
     names_by_name,
     names_of_using,
     parts_of_window,
+    plain_column,
     row_of,
     scalars_of,
     variable_name,
@@ -453,13 +454,13 @@ class Reader:
         return frozenset(found)
 
     def _plain(self, part: exp.Expr, frame: Frame) -> exp.Expr:
-        """Return a part of an expression, with `(row).name` as a column of the row's source."""
+        """Return a part of an expression, or the column that it is another form of."""
         if isinstance(part, exp.Grouping | exp.GroupingId):
             self._mark(*part.find_all(exp.Column))  # GROUP BY has the same columns
-        if not isinstance(part, exp.Dot) or not (row := row_of(part, frame)):
+        if not (pair := plain_column(part, frame)):
             return part
-        self._mark(row)
-        return exp.column(part.expression.name, table=row.name)
+        self._mark(pair[0])
+        return pair[1]
 
     def _column(self, column: exp.Column, frame: Frame) -> Origins:
         self._mark(column)

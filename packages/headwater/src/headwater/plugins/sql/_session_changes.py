@@ -6,9 +6,11 @@ import re
 from dataclasses import replace
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from headwater.plugins.sql.session import Session
 from headwater.plugins.sql.steps import UnreadError, parse_statement
+from headwater.sql.reader import Table
 
 _COMMENT = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
 _PART = r"(?:\"[^\"]+\"|`[^`]+`|\[[^]]+]|[\w$#]+)"
@@ -26,11 +28,22 @@ _RENAME = re.compile(
     _COMMENT + rf"alter\s+table\s+(?:if\s+exists\s+)?({_PART})\s+rename\s+to\s+({_PART})\s*;?\s*$",
     re.I | re.S,
 )
+_ALTER = re.compile(_COMMENT + r"alter\s+table\b", re.I | re.S)
+_RENAME_COLUMN = re.compile(
+    r"\brename\s+(?!(?:column|to|table|constraint|index|key)\b)(?=\S+\s+to\b)", re.I
+)
+"""RENAME without COLUMN, as in PostgreSQL."""
 _MOVES = re.compile(
     _COMMENT + r"alter\s+table\b.*?\b(swap\s+with|switch|exchange|attach\s+part|replace\s+part"
     r"|move\s+part)",
     re.I | re.S,
 )
+_ASSIGNMENT = re.compile(
+    _COMMENT + r"(?:let\s+)?(?!(?:let|set|select|with)\b)(\w+)(?:\s+(?!(?:resultset|cursor)\b)"
+    r"\w+(?:\s*\([\d\s,]*\))?)?\s*(?::=|\bdefault\b)\s*(.+)$",
+    re.I | re.S,
+)
+_SWAP = re.compile(r"\bswap\s+with\b", re.I)
 _DATABASES = {"duckdb", "redshift", "snowflake", "tsql"}
 """Dialects in which USE with one name sets the database; in others, it sets the schema."""
 _FIRST_SCHEMA = {"duckdb": "main", "tsql": "dbo"}
@@ -71,16 +84,87 @@ def _plain(name: str) -> str:
     return name.strip('"`[]').lower()
 
 
+def swapped_tables(sql: str, session: Session) -> tuple[Table, Table] | None:
+    """Return the tables that exchange their rows, if the run reported both; see `sql.changes`."""
+    if not _SWAP.search(sql):
+        return None
+    try:
+        parsed = parse_statement(sql, session.dialect, session.steps)
+    except SqlglotError:
+        return None
+    session.spell(parsed)
+    action = next(iter(parsed.args.get("actions") or ()), None)
+    if not isinstance(action, exp.SwapTable):
+        return None
+    first, second = session.table(parsed.this), session.table(action.this)
+    return (first, second) if session.reported >= {first, second} else None
+
+
 def moved_rows(sql: str) -> str | None:
-    """Return the words of an ALTER TABLE that moves rows between tables, such as SWAP WITH."""
+    """Return the words of an ALTER TABLE that moves rows between tables, such as SWITCH."""
     found = _MOVES.match(sql)
     return f"ALTER TABLE … {' '.join(found[1].split()[:1]).upper()}" if found else None
 
 
-def table_variables(sql: str, session: Session) -> list[exp.Create]:
+def altered_columns(sql: str, session: Session) -> frozenset[tuple[Table, str]] | None:
+    """Return the columns that an ALTER TABLE names, except dropped ones; None for any other text.
+
+    None, too, if it may name others, as for foreign keys and partitions. A renamed column is named
+    by both of its names: whatever uses one uses the other.
+    """
+    if not _ALTER.match(sql):
+        return None
+    try:
+        text = _RENAME_COLUMN.sub("rename column ", sql)
+        parsed = parse_statement(text, session.dialect, session.steps)
+    except SqlglotError:
+        return None
+    actions = parsed.args.get("actions") or ()
+    if not actions or not all(isinstance(action, _COLUMN_ACTIONS) for action in actions):
+        return None
+    session.spell(parsed)
+    named = [_columns_of(action) for action in actions]
+    if not isinstance(parsed.this, exp.Table) or None in named:
+        return None
+    if session.is_temporary(parsed.this):
+        return frozenset()
+    table = session.table(parsed.this)
+    return frozenset((table, name) for names in named for name in names or () if name)
+
+
+def _columns_of(action: exp.Expr) -> set[str] | None:
+    """Return the columns that an action of ALTER TABLE names; None if it may name others."""
+    if isinstance(action, exp.Drop):
+        return set() if action.args.get("kind") in ("COLUMN", "COLUMNS") else None
+    if action.find(exp.Reference, exp.Query):
+        return None
+    names = {column.name for column in action.find_all(exp.Column)}
+    if isinstance(action, exp.AlterColumn):
+        names.add(action.name)
+    if isinstance(action, exp.ModifyColumn):
+        names |= {action.this.name, action.text("rename_from")}
+    return names
+
+
+_COLUMN_ACTIONS = (
+    exp.AlterColumn,
+    exp.ColumnDef,
+    exp.Drop,
+    exp.ModifyColumn,
+    exp.RenameColumn,
+)
+
+
+def assignment(sql: str, dialect: str) -> str:
+    """Return LET or an assignment of Snowflake's scripts as SET; any other statement unchanged."""
+    found = _ASSIGNMENT.match(sql) if dialect == "snowflake" else None
+    return f"set {found[1]} = {found[2]}" if found else sql
+
+
+def table_variables(parsed: exp.Expr) -> list[exp.Create]:
     """Return the temporary tables that DECLARE @t TABLE (…) of T-SQL creates."""
     found = []
-    for item in parse_statement(sql, session.dialect, session.steps).find_all(exp.DeclareItem):
+    for item in parsed.find_all(exp.DeclareItem):
         if isinstance(schema := item.args.get("kind"), exp.Schema):
             names = item.this if isinstance(item.this, list) else [item.this]
             for name in names:

@@ -20,7 +20,14 @@ from sqlglot.errors import SqlglotError
 from sqlglot.helper import ensure_list
 
 from headwater.plugins.sql._cache import TextCache
-from headwater.plugins.sql._session_changes import after_use, moved_rows, table_variables
+from headwater.plugins.sql._session_changes import (
+    after_use,
+    altered_columns,
+    assignment,
+    moved_rows,
+    swapped_tables,
+    table_variables,
+)
 from headwater.plugins.sql.model import Statement, after
 from headwater.plugins.sql.relations import NONE
 from headwater.plugins.sql.results import RESULTS, key_of
@@ -71,6 +78,7 @@ _OPENING = "begin", "if", "loop", "repeat", "while", "for"
 """The first words of blocks that have an END."""
 _END = re.compile(_COMMENT + r"(?:end\b|until\b.*\bend\s+repeat\b)", re.I | re.S)
 
+_NO_COLUMNS = frozenset[tuple[Table, str]]()
 _SELECT = re.compile(r"\bselect\b", re.I)
 _WORD = re.compile(_COMMENT + r"(\w+)")
 _UNNAMED = exp.Subquery, exp.Values, exp.Unnest, exp.Lateral, exp.TableFromRows
@@ -105,23 +113,29 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
             database, "", columns, {}, dialect, schema, reported=reported, steps=steps
         )
         target = target if len(parts) == 1 else None
-        read, is_complete, skipped = _read_all(parts, target, session)
+        found = list(read_parts(parts, target, session))
     except (SqlglotError, UnreadError, RecursionError) as error:
         # sqlglot's message: without the part of the text that it got instead
         return Unread(reason_of(error).partition(" but got ")[0])
+    read = [statement for part in found for statement in part.statements]
+    skipped = tuple(word for part in found for word in part.skipped)
+    is_complete = all(part.is_complete for part in found) and not skipped
     written: dict[Table, list[Statement]] = {}
     passed, read_first = set[Table](), set[Table]()
-    for statement in read:
-        passed |= written.keys() & statement.tables
-        read_first |= {*statement.tables} - written.keys()
-        if statement.target is not None and not statement.temporary:
-            written.setdefault(statement.target, []).append(statement)
+    for part in found:
+        for statement in part.statements:
+            passed |= written.keys() & statement.tables
+            read_first |= {*statement.tables} - written.keys()
+            if statement.target is not None and not statement.temporary:
+                written.setdefault(statement.target, []).append(statement)
+        if part.swapped:
+            written |= _after_swap(written, *part.swapped)
     return Script(
-        tuple((table, _merged(found)) for table, found in written.items()),
-        frozenset(column for statement in read for column in statement.used),
+        tuple((table, _merged(writes)) for table, writes in written.items()),
+        _NO_COLUMNS.union(*(item.used for item in read), *(part.used for part in found)),
         is_complete and not any(item.has_unknown_uses for item in read),
         {name: own for item in reversed(read) for name, own in item.spellings.items()},
-        tuple(skipped),
+        skipped,
         frozenset(passed),
         frozenset(passed - read_first),
     )
@@ -228,22 +242,21 @@ def statements_of(text: str, dialect: str, steps: Steps) -> Iterator[str]:
         yield text[start:]
 
 
-def _read_all(
-    parts: list[str], target: Table | None, session: Session
-) -> tuple[list[Statement], bool, list[str]]:
-    """Return what statements read and write; if all uses are known; and the skipped statements.
+def _after_swap(
+    written: dict[Table, list[Statement]], first: Table, second: Table
+) -> dict[Table, list[Statement]]:
+    """Return the statements that wrote the rows of two tables after these exchanged them.
 
-    `target` is the table that a query alone defines, as in a dbt model; None if there is none. Of
-    skipped statements, the first words are returned. The flag is False if a statement may use a
-    column that is unknown.
-
-    Raises:
-        UnreadError: a statement cannot be read.
+    A table that the script did not write before gives its rows to the other one, column by column.
     """
-    found = list(read_parts(parts, target, session))
-    skipped = [word for part in found for word in part.skipped]
-    is_complete = all(part.is_complete for part in found) and not skipped
-    return [statement for part in found for statement in part.statements], is_complete, skipped
+    pairs = ((first, second), (second, first))
+    if not written.keys() & {first, second}:
+        return {}
+    return {
+        target: [replace(item, target=target) for item in written.get(source, ())]
+        or [Statement("swap", "", target, tables=[source], has_all_columns=False)]
+        for target, source in pairs
+    }
 
 
 class Part(NamedTuple):
@@ -258,6 +271,10 @@ class Part(NamedTuple):
     """The first words of the statement if its effect is unknown."""
     session: Session
     """The session in which it runs."""
+    used: frozenset[tuple[Table, str]]
+    """The columns that it names besides those of `statements`."""
+    swapped: tuple[Table, Table] | None
+    """The tables that exchange their rows."""
 
 
 def read_parts(parts: Iterable[str], target: Table | None, session: Session) -> Iterator[Part]:
@@ -272,14 +289,19 @@ def read_parts(parts: Iterable[str], target: Table | None, session: Session) -> 
         blocks = blocks[:-1] if _END.match(sql) else [*blocks, *opened]
         is_certain = all(block == "begin" for block in blocks)
         session = after_use(sql, session)
+        sql = assignment(sql, session.dialect)
         variables: Temporary = {}
         if _VARIABLES.match(sql):
             variables, statements = _set(sql, session)
         else:
             statements = _read(sql, target, session)
-        skipped = [] if variables or statements else list(_skipped(sql))
-        is_complete = bool(statements) or not _MAY_NAME_COLUMNS.match(sql)
-        yield Part(sql, statements, is_complete and not _SELECT.search(condition), skipped, session)
+        swapped = None if statements else swapped_tables(sql, session)
+        skipped = [] if variables or statements or swapped else list(_skipped(sql))
+        altered = None if statements else altered_columns(sql, session)
+        is_complete = bool(statements) or altered is not None or not _MAY_NAME_COLUMNS.match(sql)
+        is_complete &= not _SELECT.search(condition)
+        used = altered or _NO_COLUMNS
+        yield Part(sql, statements, is_complete, skipped, session, used, swapped)
         session = _after(session, sql, statements, variables, is_certain=is_certain)
 
 
@@ -397,9 +419,14 @@ def _set(sql: str, session: Session) -> tuple[dict[str, SessionTable], list[Stat
     """
     found: dict[str, SessionTable] = {}
     read: list[Statement] = []
-    for table in table_variables(sql, session):
+    try:
+        parsed = parse_statement(sql, session.dialect, session.steps)
+    except SqlglotError:
+        if _NO_USES.match(sql):  # a declaration without a query
+            return {}, []
+        raise
+    for table in table_variables(parsed):
         read += read_statements(table.sql(session.dialect), session)
-    parsed = parse_statement(sql, session.dialect, session.steps)
     for item in parsed.find_all(exp.DeclareItem, exp.SetItem):
         names, value = item.this, item.args.get("default")
         if isinstance(item.this, exp.EQ):
@@ -420,7 +447,7 @@ def _has_sources(value: exp.Expr, session: Session) -> bool:
     """Return True if a value has a query or names a variable."""
     return any(
         isinstance(node, exp.Select) or node.name.lower() in session.variables
-        for node in value.find_all(exp.Select, exp.Column, exp.Parameter)
+        for node in value.find_all(exp.Select, exp.Column, exp.Parameter, exp.Placeholder)
     )
 
 
