@@ -8,6 +8,7 @@ import pytest
 
 from headwater.errors import ConfigError, NotFoundError
 from headwater.lineage.queries import columns_answer, graph_answer, tree_answer
+from headwater.plugins.evidence.printing import print_why
 from headwater.plugins.evidence.queries import why_answer
 from headwater.projection import State
 
@@ -264,6 +265,9 @@ def test_write_that_spark_may_have_overwritten_is_possible(
     assert (graded["load"], graded[job]) == (grade, grade if job == "load" else "reported")
     (found,) = why_answer(state, "load", "out")["jobs"]
     assert found["grade"] == grade
+    (pair,) = why_answer(state, "a", "out")["jobs"]
+    assert (pair["grade"], pair["replaced"]) == (grade, found["replaced"])
+    assert found["replaced"] == ("maybe" if grade == "possible" else None)
     (down,) = tree_answer(state, "a", "down")["down"]["children"]
     assert [child["grade"] for child in down["children"]] == [grade]
     written = {
@@ -273,6 +277,36 @@ def test_write_that_spark_may_have_overwritten_is_possible(
     }
     assert written["load"] == grade
     assert written[job] == (grade if job == "load" else "reported")
+
+
+@pytest.mark.parametrize(
+    ("kind", "later", "replaced"),
+    [
+        ("OVERWRITE", "job", "yes"),
+        ("OVERWRITE", "load", "yes"),
+        ("TRUNCATE", "job", "yes"),
+        ("DROP", "job", "yes"),
+        ("ALTER", "job", None),
+    ],
+)
+def test_why_says_that_the_written_rows_were_replaced(
+    kind: str, later: str, replaced: str | None, build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = _load(build, "2", "09:00:00", "b", job=later)
+    change["outputs"][0]["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": kind}}
+    events = [_load(build, "1", "08:00:00", "a"), change]
+    state = build.state(*events)
+    for source in ("load", "a") if later == "job" else ("a",):
+        (job,) = why_answer(state, source, "out")["jobs"]
+        assert (job["replaced"], job["grade"]) == (replaced, "reported")
+    print_why(why_answer(state, "a", "out"))
+    line = "the rows that it wrote were replaced or removed since"
+    assert (line in capsys.readouterr().out) is (replaced == "yes")
+    (read,) = why_answer(state, "a", "load")["jobs"]
+    assert read["replaced"] is None
+    again = _load(build, "3", "10:00:00", "a")
+    (job,) = why_answer(build.state(*events, again), "a", "out")["jobs"]
+    assert job["replaced"] is None
 
 
 @pytest.mark.parametrize("kind", ["renamed", "derived"])

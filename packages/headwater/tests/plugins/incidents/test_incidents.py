@@ -144,6 +144,52 @@ def test_dbt_models_are_built_again_by_name(build: Any) -> None:
     assert rerun["command"] == "dbt build --select orders"
 
 
+def _models(build: Any, **kinds: str | None) -> list[Any]:
+    """Return an invocation of dbt that builds each model from the one before it."""
+    events = [build.run("COMPLETE", "inv", "dbt", "09:00:00", kind="DBT/JOB")]
+    above = "raw"
+    for minute, (name, kind) in enumerate(kinds.items()):
+        event = build.run(
+            "COMPLETE", f"r_{name}", f"p.{name}", f"08:{minute:02}:00", parent=("inv", "dbt"),
+            kind="DBT/MODEL", reads=(f"db|shop.{above}",),
+        )  # fmt: skip
+        model = {"dbt_model": {"config": {"materialized": kind}}} if kind else {}
+        events.append(event | {"outputs": [build.dataset(f"db|shop.{name}", **model)]})
+        above = name
+    return events
+
+
+@pytest.mark.parametrize(
+    ("kinds", "command", "keeping"),
+    [
+        ({"a": "table", "b": "table"}, "dbt build --select a b", []),
+        ({"a": "incremental", "b": "table"}, "dbt build --select a b --full-refresh", []),
+        ({"a": "table", "v": "view", "c": "table"}, "dbt build --select a c", []),
+        ({"a": "table", "v": "view"}, "dbt build --select a", []),
+        ({"a": "view", "b": "table"}, "dbt build --select a b", []),
+        ({"a": "table", "s": "snapshot"}, "dbt build --select a s", ["p.s"]),
+        ({"a": "table", "b": None}, "dbt build --select a b", ["p.b"]),
+    ],
+)
+def test_dbt_models_that_keep_rows_are_built_anew_and_views_not_at_all(
+    kinds: dict[str, str | None], command: str, keeping: list[str], build: Any
+) -> None:
+    answer = incident_answer(build.state(*_models(build, **kinds)), "shop.a@r_a")
+    assert [rerun["command"] for rerun in answer["reruns"]] == [command]
+    gaps = {gap["kind"]: [job["name"] for job in gap["jobs"]] for gap in answer["unknown"]}
+    assert gaps.get("keeps_rows", []) == keeping
+
+
+def test_job_that_merges_into_its_table_may_keep_bad_rows(build: Any) -> None:
+    merge = build.run(
+        "COMPLETE", "m", "merge", "08:00:00", reads=("db|src", "db|t"), writes=("db|t",)
+    )
+    copy = build.run("COMPLETE", "c", "copy", "09:00:00", reads=("db|t",), writes=("db|u",))
+    answer = incident_answer(build.state(merge, copy), "t@m")
+    (gap,) = (gap for gap in answer["unknown"] if gap["kind"] == "keeps_rows")
+    assert [job["name"] for job in gap["jobs"]] == ["merge"]
+
+
 def test_names_in_commands_are_quoted(build: Any) -> None:
     dag = build.run(
         "COMPLETE", "d", "x; rm -rf ~", "08:00:00", kind="AIRFLOW/DAG", writes=("db|t",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Annotated, NamedTuple
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from headwater.graph.edges import without_empty_writes
 from headwater.graph.folders import renames
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
-from headwater.graph.lifecycle import former_names
+from headwater.graph.lifecycle import emptied_before, former_names
 from headwater.graph.nodes import Node, name_of, node_id, node_ref
 from headwater.graph.placeholders import is_job
 from headwater.graph.sql_changes import renamed_by_text
@@ -140,14 +141,14 @@ def _why(
     statements = combined_statements(found for _, found in listed[newest])
     if not newest.runs:
         statements = Statements(frozenset({DECLARED}))
-    written = edge.target if edge.source is None else None
-    is_replaced = written is not None and may_be_replaced(generations, edge.job, written)
+    replaced = _replaced(generations, newest, edge)
     runs = [generation for generation in stated if generation.runs]
     return {
         "job": name_of(edge.job) if is_job(edge.job) else None,
         "reads": _ref(edge.source),
         "writes": _ref(edge.target),
-        "grade": statements.grade(missed, may_be_replaced=is_replaced),
+        "grade": statements.grade(missed, may_be_replaced=replaced == "maybe"),
+        "replaced": replaced,
         "statedBy": _answers(statements),
         "seen": {"first": shown_time(runs[0].started), "last": shown_time(runs[-1].started)}
         if runs
@@ -158,6 +159,19 @@ def _why(
             :limit
         ],
     }
+
+
+def _replaced(generations: Generations, newest: Generation, edge: _Edge) -> models.Replaced | None:
+    """Return if the rows that the newest run with an edge wrote were replaced or removed since.
+
+    None if no run is known to have done so, for an edge that only reads, and without runs.
+    """
+    if edge.target is None or not newest.runs:
+        return None
+    written = generations.times.of_writes(newest, edge.target).end
+    if written <= emptied_before(generations.state, edge.target, inf):
+        return "yes"
+    return "maybe" if may_be_replaced(generations, edge.job, edge.target) else None
 
 
 def _is_stated(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from headwater.events import Evidence
 from headwater.lineage.models import EdgeStatement, Seen
 from headwater.nodes.models import InheritedDescription
@@ -19,6 +21,10 @@ class WhyRun(Answer):
     """Path of the API that returns the events of the run."""
 
 
+Replaced = Literal["yes", "maybe"]
+"""`maybe`: another job overwrote some or all rows with Spark, which does not report which."""
+
+
 class WhyJob(Answer):
     """The evidence of the edges through one job."""
 
@@ -27,6 +33,9 @@ class WhyJob(Answer):
     reads: NodeRef | None
     writes: NodeRef | None
     grade: Grade
+    replaced: Replaced | None
+    """Whether the rows that the newest run with the edge wrote were replaced or removed since.
+    Null if no run is known to have done so, and for an edge that only reads."""
     statedBy: list[EdgeStatement]
     """Sources in the newest run with the edge."""
     seen: Seen | None

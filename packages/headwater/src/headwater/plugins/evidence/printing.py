@@ -33,6 +33,11 @@ def print_why(answer: WhyAnswer) -> None:
             console.print(f"  seen in {counted(job['runCount'], 'run')}, {times}")
         if job["missedCount"]:
             console.print(f"  not in the {counted(job['missedCount'], 'finished run')} since")
+        if replaced := job["replaced"]:
+            verb = "were" if replaced == "yes" else "may have been"
+            console.print(
+                Text(f"  the rows that it wrote {verb} replaced or removed since", "yellow")
+            )
         rows = [
             (Text("", "dim"), Text.assemble(run["run"]["runId"], run_text(run["run"])),
              Text(", ".join(map(_statement, run["statedBy"])), "dim"))

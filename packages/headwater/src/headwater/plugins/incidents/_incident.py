@@ -7,17 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from headwater.datasets.writes import Write, writes_of
+from headwater.events import JobRef
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
-from headwater.graph.nodes import dataset_ref, node_id
+from headwater.graph.nodes import dataset_ref, name_of, node_id
 from headwater.identity import DatasetName
 from headwater.plugins.incidents import models
 from headwater.plugins.incidents._clean import clean_datasets
 from headwater.plugins.incidents._gaps import gaps_of
 from headwater.plugins.incidents._named import Version, version_of
 from headwater.plugins.incidents._readers import readers_of
-from headwater.plugins.incidents._rerun import reruns
+from headwater.plugins.incidents._rerun import jobs_that_keep_rows, reruns
 from headwater.plugins.incidents._subject import Bad, Subject, find_subject
 from headwater.plugins.incidents._version import (
     Spread,
@@ -63,7 +64,9 @@ def incident_answer(
     changes = [change for bad in found.bad if (change := _change(generations, bad.version))]
     clean = clean_datasets(generations, versions, spread)
     owners = _owners(state, spread)
-    again = reruns(generations, writes_to_repeat(generations, versions, spread))
+    writes = list(writes_to_repeat(generations, versions, spread))
+    again = reruns(generations, writes)
+    keeping = jobs_that_keep_rows(generations, writes)
     return {
         "subject": found.id,
         "kind": found.kind,
@@ -80,7 +83,7 @@ def incident_answer(
         "reruns": again,
         "unknown": [
             *_gaps(generations, found, spread, stored),
-            *_own_gaps(found, changes, owners.get("", []), again),
+            *_own_gaps(found, changes, owners.get("", []), again, keeping),
         ],
     }
 
@@ -189,7 +192,8 @@ def writes_to_repeat(
 ) -> Iterator[tuple[Generation, DatasetName]]:
     """Yield the writes of the datasets that contain the bad versions or their data now.
 
-    A dataset that was written again without the data is left out.
+    A dataset that was written again without the data is left out. So are views, unless they are bad
+    themselves: they show other rows once the tables below them are written again.
     """
     for named in versions:
         present = {generation.writer for generation in generations.writing(named.name)}
@@ -197,7 +201,8 @@ def writes_to_repeat(
     for node in spread.nodes:
         if node.node.type == "dataset" and node.is_current:
             name = node.node.dataset_name
-            yield from ((g, name) for g in generations.writing(name) if g in spread.walk)
+            writing = (g for g in generations.writing(name) if g in spread.walk)
+            yield from ((g, name) for g in writing if name not in g.views)
 
 
 def _gaps(
@@ -227,10 +232,12 @@ def _own_gaps(
     changes: Sequence[models.VersionChange],
     without_owner: Sequence[str],
     again: Sequence[models.Rerun],
+    keeping: Sequence[JobRef],
 ) -> Iterator[models.VersionGap]:
     """Yield the gaps of the incident itself: about checks, earlier writes, owners and commands.
 
-    `without_owner` has ids of affected nodes, and `again` the pipelines to run again.
+    `without_owner` has ids of affected nodes, `again` the pipelines to run again, and `keeping` the
+    jobs that may keep bad rows.
     """
     if any(bad.by == "time" for bad in subject.bad):
         message = "The check did not report the version that it checked; it is derived from times"
@@ -252,3 +259,6 @@ def _own_gaps(
     if jobs := [rerun["job"] for rerun in again if rerun["command"] is None]:
         message = "The command that runs these pipelines again is unknown"
         yield {"kind": "no_command", "message": message, "jobs": jobs}
+    if keeping:
+        message = "Running these jobs again may not remove the bad rows, because they keep rows"
+        yield {"kind": "keeps_rows", "message": message, "jobs": [name_of(ref) for ref in keeping]}

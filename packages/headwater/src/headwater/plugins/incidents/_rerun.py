@@ -7,10 +7,12 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from headwater.events import JobRef
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, name_of, node_id
+from headwater.graph.placeholders import is_job
 from headwater.identity import DatasetName
 from headwater.node_facets import platform_of
 from headwater.plugins.incidents.models import Rerun
@@ -27,6 +29,8 @@ class _Part(NamedTuple):
     run: Run
     name: DatasetName
     started: int
+    materialized: str | None
+    """How dbt builds the dataset, such as `incremental`; None if it was not reported."""
 
 
 def reruns(
@@ -42,7 +46,7 @@ def reruns(
     for generation, name in writes:
         for run in generation.runs:
             top = generations.levels.owner(run, Level.PIPELINE)
-            part = _Part(top, name, generation.started)
+            part = _Part(top, name, generation.started, _materialized(generations, run, name))
             parts.setdefault(top.key.job, []).append(part)
     ordered = sorted(parts.values(), key=lambda found: min(part.started for part in found))
     return [_rerun(generations.state, found) for found in ordered]
@@ -56,16 +60,47 @@ def _rerun(state: State, parts: Sequence[_Part]) -> Rerun:
     return {
         "job": name_of(top.key.job),
         "tool": tool,
-        "command": _command(tool, top, names),
+        "command": _command(tool, top, parts),
         "writes": [node_id(Node.of_dataset(name)) for name in names],
     }
 
 
-def _command(tool: str | None, top: Run, names: Sequence[DatasetName]) -> str | None:
+def _materialized(generations: Generations, run: Run, name: DatasetName) -> str | None:
+    """Return the materialization of a dataset that a run of dbt reported."""
+    primary = generations.state.identity.primary
+    uses = (use for spelled, use in run.outputs.items() if primary(spelled) == name)
+    configs = (use.dataset_facets.get("dbt_model").get("config") for use in uses)
+    kinds = (config.get("materialized") for config in configs if isinstance(config, dict))
+    return next((kind for kind in kinds if isinstance(kind, str)), None)
+
+
+def jobs_that_keep_rows(
+    generations: Generations, writes: Iterable[tuple[Generation, DatasetName]]
+) -> list[JobRef]:
+    """Return the jobs whose next run may keep the bad rows of a dataset.
+
+    They read the dataset that they write, as a MERGE does, or are snapshots of dbt, or its models
+    with a materialization that was not reported. Incremental models are built anew by the command.
+    """
+    found: set[JobRef] = set()
+    for generation, name in writes:
+        kinds = {_materialized(generations, run, name) for run in generation.runs}
+        is_of_dbt = (platform_of(generations.state, Node.of_job(generation.job)) or "") == "DBT"
+        is_kept = not kinds <= _REBUILT if is_of_dbt else name in generation.edges.reads
+        if is_kept and is_job(generation.job):
+            found.add(generation.job)
+    return sorted(found)
+
+
+_REBUILT = {"table", "view", "materialized_view", "incremental"}
+
+
+def _command(tool: str | None, top: Run, parts: Sequence[_Part]) -> str | None:
     """Return the command that repeats a run of a pipeline; None if it is unknown.
 
-    `tool` is the integration, such as AIRFLOW. `names` are the datasets to write again: dbt selects
-    their models, and the other tools repeat the whole pipeline. The command is quoted for a shell.
+    `tool` is the integration, such as AIRFLOW. `parts` are the writes to repeat: dbt selects their
+    models and builds incremental ones anew, because they keep their rows otherwise. The other tools
+    repeat the whole pipeline. The command is quoted for a shell.
     """
     parameters = parameters_of(top)
     if _SECRET in json.dumps(parameters):  # masked when it was stored
@@ -81,8 +116,11 @@ def _command(tool: str | None, top: Run, names: Sequence[DatasetName]) -> str | 
             options = [word for key, value in parameters.items() for word in _option(key, value)]
             return shlex.join(["python", path, "run", *options])
         case "DBT":
-            models = dict.fromkeys(name.name.rpartition(".")[2] for name in names)
-            return shlex.join(["dbt", "build", "--select", *models])
+            models = sorted({part.name.name.rpartition(".")[2] for part in parts})
+            is_kept = any(part.materialized == "incremental" for part in parts)
+            return shlex.join(
+                ["dbt", "build", "--select", *models, *(["--full-refresh"] if is_kept else [])]
+            )
     return None
 
 

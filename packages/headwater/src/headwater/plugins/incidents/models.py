@@ -16,7 +16,8 @@ By = Literal["version", "time"]
 
 GapKind = Literal[
     "no_writer", "no_version", "inputs", "by_time", "no_reader", "by_time_downstream", "deleted",
-    "no_code", "no_previous", "no_owner", "no_command", "checked_by_time",
+    "no_code", "no_previous", "no_owner", "no_command", "keeps_rows",
+    "checked_by_time",
 ]  # fmt: skip
 
 
