@@ -11,9 +11,24 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["counted", "duration_of", "escaped", "json_of", "tag_label"]
-
 _NOT_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+FILE_ENDING = re.compile(
+    r"\.(arrow|avro|bz2|csv|docx|feather|gz|h5|hdf5|html|ipynb|joblib|jpeg|jpg"
+    r"|json|jsonl|ndjson|npy|npz|onnx|orc|parquet|pdf|pickle|pkl|png|pptx"
+    r"|sqlite|svg|tar|tsv|txt|xls|xlsx|xml|yaml|yml|zip|zst)$"
+)
+"""The ending of a file's name in lower case. The page has the same list (graph/words.ts)."""
+
+
+def title_of_dataset(name: str) -> str:
+    """Return the last part of the name of a dataset, as the page shows it.
+
+    A path ends with the part behind its last slash, and a file keeps its dots.
+    """
+    bare = name.rstrip("/")
+    is_path = "/" in bare or FILE_ENDING.search(bare.lower())
+    return bare.rpartition("/" if is_path else ".")[2]
 
 
 def counted(number: int, noun: str) -> str:

@@ -104,7 +104,7 @@ def test_health_lists_problems_and_exits_with_1(database: str, call: Call) -> No
         "failed: 1",
         "  job:demo:Flow.write  failed  2",
         "  → correct the cause and run the job again",
-        "Incomplete: code 0% of 1 run.",
+        "Incomplete lineage in the newest runs of each job: 0% of 1 run report a code location.",
         "incomplete code: 1",
         "  job:demo:Flow.train  1 run without a code location  1",
         "  → make its producer report a code location",

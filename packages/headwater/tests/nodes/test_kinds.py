@@ -1,16 +1,20 @@
-"""The kind of a dataset: views are shown as views in every list."""
+"""Kinds and titles of datasets: views are shown as views in every list."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import headwater
 from headwater.graph.nodes import Node
 from headwater.node_facets import is_file, kind_of
 from headwater.nodes.queries import node_answer
 from headwater.plugins.search.queries import datasets_answer, newest_answer, search_answer
 from headwater.projection import State
+from headwater.text import FILE_ENDING, title_of_dataset
 
 _VIEW = {"datasetType": {"datasetType": "VIEW"}}
 
@@ -94,3 +98,25 @@ def test_kind_of_other_datasets(name: str, facets: Any, kind: str, build: Any) -
     state = build.state(event | {"outputs": [build.dataset(name, **facets)]})
     node = Node("dataset", *name.split("|"))
     assert (kind_of(state, node), is_file(state, node)) == (kind, kind == "file")
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("db.shop.orders", "orders"),
+        ("weekly_revenue.pdf", "weekly_revenue.pdf"),
+        ("Report.XLSX", "Report.XLSX"),
+        ("/reports/weekly.v2.bin", "weekly.v2.bin"),
+        ("warehouse/sales.db/orders", "orders"),
+        ("lake/trips/", "trips"),
+        ("audit.log", "log"),
+    ],
+)
+def test_title_of_a_dataset_keeps_the_dots_of_a_file(name: str, title: str) -> None:
+    assert title_of_dataset(name) == title
+
+
+def test_page_and_server_know_the_same_endings_of_files() -> None:
+    words = Path(headwater.__file__).parents[2] / "web/src/graph/words.ts"
+    (on_page,) = re.findall(r"const FILE_ENDING = /\\\.\(([^)]*)\)\$/i", words.read_text())
+    assert FILE_ENDING.pattern == rf"\.({on_page})$"

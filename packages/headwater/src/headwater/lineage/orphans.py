@@ -28,7 +28,7 @@ from headwater.graph.nodes import Node, fields_of
 from headwater.graph.placeholders import is_job
 from headwater.identity import DatasetName
 from headwater.projection import State
-from headwater.text import counted
+from headwater.text import FILE_ENDING, counted
 
 MIN_SCORE = 50
 """Minimum score of a suggested pair, of 100."""
@@ -36,7 +36,6 @@ _MOST_SHARED = 100  # datasets with one word or one set of columns; more identif
 _PARTS = re.compile(r"[^/.:]+")
 _WORDS = re.compile(r"[a-z]+|\d+")
 _NUMBERS = re.compile(r"\d+")
-_EXTENSION = re.compile(r"\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$")
 
 EvidenceKind = Literal["schema", "spelling", "location", "time"]
 
@@ -152,7 +151,7 @@ def _readers(generations: Generations, name: DatasetName) -> list[JobRef]:
 
 def _orphan(generations: Generations, name: DatasetName, users: list[JobRef]) -> _Orphan:
     """Describe a dataset for comparison: its name, its fields, and when its users used it."""
-    *parents, title = _PARTS.findall(_EXTENSION.sub("", name.name.lower())) or [name.name.lower()]
+    *parents, title = _PARTS.findall(FILE_ENDING.sub("", name.name.lower())) or [name.name.lower()]
     spans = [
         times(generation, name)
         for ref in users

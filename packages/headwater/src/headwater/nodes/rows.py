@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from headwater.datasets.removal import removal_of
 from headwater.datasets.writes import newest_write
 from headwater.events import shown_time
@@ -16,23 +14,18 @@ from headwater.nodes.models import NodeRow
 from headwater.projection import State
 from headwater.query.pages import Place
 from headwater.runs.summary import newest_run, place_of_run, run_line
-
-_FILE = re.compile(r"\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$")
+from headwater.text import title_of_dataset
 
 
 def place_by_name(state: State, node: Node) -> Place:
     """Return the sort key of a node by its name, ignoring case; of a dataset first by its title.
 
-    The title is the last part of the name, as the page shows it: a file keeps its dots.
-
     Keys are unique, because they end with the namespace and the name. `state` is not used: all
     functions that return sort keys have the same parameters.
     """
     del state
-    name, title = node.name.casefold(), ""
-    if node.type == "dataset":
-        bare = name.rstrip("/")
-        title = bare[max(map(bare.rfind, "/" if _FILE.search(bare) else "./")) + 1 :]
+    name = node.name.casefold()
+    title = title_of_dataset(name) if node.type == "dataset" else ""
     return title, name, node.namespace, node.name
 
 

@@ -37,6 +37,9 @@ def test_datasets_have_interval_due_time_and_risks(events: list[Any], build: Any
     assert (source["name"], source["everySeconds"], source["isSource"]) == ("/in", None, True)
     counts = {"scheduled": 3, "unscheduled": 0, "sources": 1, "late": 0, "day": 3, "risk": 2}
     assert answer["counts"] == counts
+    files = datasets_freshness_answer(state, type_="file")
+    assert files["counts"] == dict.fromkeys(counts, 0) | {"sources": 1}
+    assert files["total"] == 0
 
 
 def test_healthy_dataset_downstream_of_an_open_failure_is_at_risk(build: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 from headwater.plugins.trust._error_lines import telling_lines
 from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust._problems import problems_answer
+from headwater.plugins.trust.finding_states import FindingStates, StoredState, _id
 from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
 from packages.headwater.tests.health.test_states import _day
@@ -74,6 +75,20 @@ def test_problems_are_filtered(filters: dict[str, Any], names: list[str], state:
     if first["next"]:
         rest = problems_answer(state, **filters, limit=1, cursor=first["next"])
         assert [*first["items"], *rest["items"]] == answer["items"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "decided"),
+    [({}, 1), ({"owner": "growth"}, 0), ({"owner": ""}, 1), ({"kind": "late"}, 0)],
+)
+def test_decided_problems_are_counted_with_the_same_filters(
+    filters: dict[str, Any], decided: int, state: State
+) -> None:
+    muted = StoredState("failed", "job:demo:alone", "muted", "", None, None)
+    stored = FindingStates({_id({"kind": "failed", "subject": "job:demo:alone"}): muted})
+    answer = problems_answer(state, **filters, stored=stored)
+    listed = problems_answer(state, **filters, stored=stored, decided=True)
+    assert answer["decided"] == listed["decided"] == listed["total"] == decided
 
 
 def test_failed_checks_of_a_failed_run_are_the_same_problem(build: Any) -> None:

@@ -71,6 +71,28 @@ def test_unused_dataset_has_the_cost_of_its_writers_and_its_last_reader(
     assert "20 min" in capsys.readouterr().out
 
 
+def test_verdicts_are_counted_with_the_other_filters(
+    build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view = _runs(build, "show", 20, reads=("db|t",), writes=("db|v",))
+    view[-1]["outputs"][0]["facets"] = {"datasetType": {"datasetType": "VIEW"}}
+    state = _state(build, *_base(build), *view)
+
+    def counts(**filters: Any) -> tuple[int, int, int]:
+        answer = unused_answer(state, **filters)
+        found = answer["counts"]
+        return answer["total"], found["unused"], found["unknown"]
+
+    total, unused, unknown = counts()
+    assert total == unused + unknown > 1
+    shown = counts(type_="view")
+    assert shown[0] == sum(shown[1:]) == 1
+    assert counts(type_="view", verdict="unused")[1:] == shown[1:]
+    assert counts(type_="file") == (0, 0, 0)
+    print_unused(unused_answer(state, type_="file"))
+    assert "unused 0, unknown 0" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("add", "kinds"),
     [

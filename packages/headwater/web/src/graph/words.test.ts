@@ -55,6 +55,12 @@ test.each([
   ["Flow/model", "dataset", "model", "Flow"],
   ["/data/trips.2025.parquet", "dataset", "trips.2025.parquet", "/data"],
   ["lake/trips/", "dataset", "trips", "lake"],
+  ["weekly_revenue.pdf", "dataset", "weekly_revenue.pdf", ""],
+  ["Report.XLSX", "dataset", "Report.XLSX", ""],
+  ["reports/weekly.v2.bin", "dataset", "weekly.v2.bin", "reports"],
+  ["warehouse/sales.db/orders", "dataset", "orders", "warehouse/sales.db"],
+  ["audit.log", "dataset", "log", "audit"],
+  ["dag.export.pdf", "job", "pdf", "dag.export"],
 ] as const)("%s, a %s, is %s of %s", (name, type, title, above) => {
   expect(parts(name, type)).toEqual({ title, above });
 });

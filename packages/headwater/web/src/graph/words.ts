@@ -74,6 +74,9 @@ export function nameOf(id: string): string {
 const OF_DBT = /^(?<above>[^.]+(?:\.[^.]+)+?)\.(?<model>[^.]+(?:\.v\d+)?)\.build\.(?<kind>run|test|snapshot|seed)$/;
 const OF_DBT_COMMAND = /^(?<above>(?:[^.]+\.){2,}[^.]+)\.(?<model>[^.]+)\.(?<kind>test|snapshot|seed)$/;
 
+/** The ending of a file's name. The server has the same list (text.py). */
+const FILE_ENDING = /\.(arrow|avro|bz2|csv|docx|feather|gz|h5|hdf5|html|ipynb|joblib|jpeg|jpg|json|jsonl|ndjson|npy|npz|onnx|orc|parquet|pdf|pickle|pkl|png|pptx|sqlite|svg|tar|tsv|txt|xls|xlsx|xml|yaml|yml|zip|zst)$/i;
+
 /** Split `dag.task` or a path into its last part and the part before. The title of a dbt job is its model; that of a partition's folder begins with its table. */
 export function parts(name: string, type: "job" | "dataset"): { title: string; above: string } {
   const ofDbt = type === "job" ? (OF_DBT.exec(name) ?? OF_DBT_COMMAND.exec(name))?.groups : undefined;
@@ -81,10 +84,9 @@ export function parts(name: string, type: "job" | "dataset"): { title: string; a
     const { above = "", model = "", kind } = ofDbt;
     return { title: kind === "test" ? `${model} tests` : model, above };
   }
-  const marks = type === "job" ? /[.]/g : /[./]/g;
   const bare = name.replace(/\/+$/, "");
-  const isFile = /\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$/i.test(bare);
-  const places = [...bare.matchAll(isFile ? /\//g : marks)].map((match) => match.index);
+  const isPath = type === "dataset" && (bare.includes("/") || FILE_ENDING.test(bare));
+  const places = [...bare.matchAll(isPath ? /\//g : /[.]/g)].map((match) => match.index);
   // The folder of a partition (`dt=2026-01-01`) is named with its table.
   const isPartition = (place: number) => /^[^/=]+=/.test(bare.slice(place + 1));
   const at = places.findLast((place) => !isPartition(place)) ?? -1;

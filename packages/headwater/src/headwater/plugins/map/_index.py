@@ -292,7 +292,7 @@ def _differences(pairs: Iterable[tuple[Path, Path]]) -> Iterator[tuple[Path, str
 
 def schema_of(state: State, node: Node) -> str:
     """Return the namespace of a dataset, and its schema or folder after a space."""
-    separator = "/" if is_file(state, node) else "."
+    separator = "/" if "/" in node.name or is_file(state, node) else "."
     schema = node.name.rstrip("/").rpartition(separator)[0]
     return f"{node.namespace} {schema}"
 

@@ -27,6 +27,7 @@ from headwater.plugins.search.models import DatasetFreshness, FreshnessAnswer, F
 from headwater.plugins.search.selection import names_columns
 from headwater.projection import State
 from headwater.query.filters import choose, wanted_values
+from headwater.query.models import Facets
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Filters, Limit
 
@@ -77,11 +78,18 @@ def datasets_freshness_answer(
     state_: InState = None,
     **filters: Unpack[Filters],
 ) -> FreshnessAnswer:
-    """Return the last write, the usual interval and the next due time of datasets."""
+    """Return the last write, the usual interval and the next due time of datasets.
+
+    `counts` has the number of results by part, before the filter `due`.
+    """
     timed, uncounted = _all_timed(state, datasets_named(state, text))
-    parts = _parts(state, timed)
     wanted = wanted_values(filters, state_)
-    chosen, facets = choose(parts[due], lambda item: values_with_state(state, item.node), wanted)
+
+    def filtered(items: list[_Timed]) -> tuple[list[_Timed], Facets]:
+        return choose(items, lambda item: values_with_state(state, item.node), wanted)
+
+    chosen, facets = filtered(_parts(state, timed)[due])
+    parts = _parts(state, filtered(timed)[0] if wanted else timed)
     about = ("freshness/datasets", text, due, sort, *wanted.items(), reverse)
     place = partial(_place, state, sort)
     newest_first = (sort == "written") is not reverse

@@ -34,6 +34,7 @@ from headwater.plugins.trust.models import (
 )
 from headwater.projection import RunKey, State
 from headwater.query.filters import NO_VALUE, Values, choose_by
+from headwater.query.models import ValueCount
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Limit
 from headwater.runs.links import links_of_run
@@ -68,22 +69,28 @@ def problems_answer(
 
     Errors are sorted before warnings, then by the number of affected datasets, then newest first.
     `uncounted` nodes are not checked for lateness yet.
+    `decided` of the answer is the number of decided problems with the same filters.
     """
     overdue = overdue_nodes(state, in_part=True)
     findings = (stored.of(found, state.now) for found in findings_of(state, overdue))
     causes = causes_of_findings(state, findings)
     behind = nodes_behind(state)
-    chosen = [_Measured(state, cause, behind) for cause in causes if cause.is_open is not decided]
+    measured = [_Measured(state, cause, behind) for cause in causes]
     given = {"kind": kind, "owner": owner, "tag": tag, "platform": platform, "age": age}
     wanted = {name: value for name, value in given.items() if value is not None}
-    matching, counts = choose_by(_FACETS, chosen, lambda item: item.values, wanted)
+
+    def chosen(is_open: bool) -> tuple[list[_Measured], dict[str, list[ValueCount]]]:
+        items = (item for item in measured if item.is_open is is_open)
+        return choose_by(_FACETS, items, lambda item: item.values, wanted)
+
+    matching, counts = chosen(not decided)
     about = ("problems", *given.values(), decided)
     items, following = cut(about, matching, lambda item: item.place, limit, cursor)
     return {
         "items": [item.problem() for item in items],
         "next": following,
         "total": len(matching),
-        "decided": sum(not cause.is_open for cause in causes),
+        "decided": len(matching if decided else chosen(is_open=False)[0]),
         "facets": cast("ProblemFacets", counts),
         "uncounted": overdue.uncounted,
     }
@@ -101,6 +108,11 @@ class _Measured:
         self._affected = list(dict.fromkeys(self._affected_nodes(behind)))
         self._datasets = [node for node in self._affected if node.type == "dataset"]
         self._tags = Counter(tag for node in self._datasets for tag in self._known(node, "tag"))
+
+    @property
+    def is_open(self) -> bool:
+        """Return True unless all findings of the cause are muted or acknowledged."""
+        return self._cause.is_open
 
     def _affected_nodes(self, behind: dict[Node, list[Node]]) -> Iterator[Node]:
         """Yield the nodes that were not rebuilt because of the cause, or that are late with it."""

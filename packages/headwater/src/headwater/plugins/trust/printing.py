@@ -120,21 +120,30 @@ def print_health(
         if found["state"] != "open":
             console.print(_state_text(found))
     measures = completeness["measures"]
-    shares = [
-        f"{name} {_share(measure)} of {counted(measure['runs'], 'run')}"
-        for name, measure in measures.items()
-        if measure["findings"]
-    ]
+    shares = [_share(name, measure) for name, measure in measures.items() if measure["findings"]]
     if shares:
-        console.print(Text(f"Incomplete: {', '.join(shares)}.", "yellow"))
+        text = f"Incomplete lineage in the newest runs of each job: {'; '.join(shares)}."
+        console.print(Text(text, "yellow"))
     for measure in measures.values():
         print_findings(measure["findings"], console)
     print_findings(completeness["orphans"], console)
 
 
-def _share(measure: models.MeasureResult) -> str:
-    share = measure["share"]
-    return f"unknown for {measure['unknownRuns']}" if share is None else f"{share:.0%}"
+_REPORTED = {
+    "inputs": "inputs",
+    "outputs": "outputs",
+    "columns": "column lineage",
+    "code": "a code location",
+    "ends": "an end event",
+}
+
+
+def _share(name: str, measure: models.MeasureResult) -> str:
+    """Return how many of the runs that a measure applies to reported what it is about."""
+    runs, share = counted(measure["runs"], "run"), measure["share"]
+    if share is None:
+        return f"unknown for {measure['unknownRuns']:,} of {runs} if they report {_REPORTED[name]}"
+    return f"{share:.0%} of {runs} report {_REPORTED[name]}"
 
 
 def print_state(found: models.HealthFinding) -> None:

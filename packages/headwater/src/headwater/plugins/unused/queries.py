@@ -35,6 +35,7 @@ from headwater.plugins.unused.models import (
 from headwater.projection import Run, RunKey, State, outcome
 from headwater.projection.derived import began_at, is_lost, last_event_time
 from headwater.query.filters import choose, wanted_values
+from headwater.query.models import Facets
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Filters, Limit
 from headwater.query.registry import Times, query
@@ -84,19 +85,22 @@ def unused_answer(
 
     Checks of a dataset, and reads that only write it again, do not count as reads. The verdict is
     `unknown`, with the reasons, if a reader may not report. Exposed datasets and views in use count
-    as read.
+    as read. `counts` has the number of results by verdict, before the filter `verdict`.
     """
     since = state.now - days * _DAY
     window = Window(state, since, stored)
     found = list(_candidates(window, (text or "").strip().casefold()))
-    of_verdict = [item for item in found if verdict in (None, item.verdict)]
     wanted = wanted_values(filters, state_)
-    chosen, facets = choose(of_verdict, lambda item: values_with_state(state, item.node), wanted)
+
+    def filtered(items: list[_Candidate]) -> tuple[list[_Candidate], Facets]:
+        return choose(items, lambda item: values_with_state(state, item.node), wanted)
+
+    chosen, facets = filtered([item for item in found if verdict in (None, item.verdict)])
     about = ("unused", text, days, verdict, *wanted.items(), sort, reverse)
     place: Callable[[_Candidate], Place] = partial(_place, state, sort)
     newest_first = (sort == "cost") is not reverse
     items, more = cut(about, chosen, place, limit, cursor, newest_first=newest_first)
-    counts = Counter(item.verdict for item in found)
+    counts = Counter(item.verdict for item in filtered(found)[0])
     times = {key: ms for item in chosen for key, ms in item.writers.items()}
     return {
         "items": [_answer(state, item) for item in items],
