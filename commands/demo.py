@@ -76,7 +76,8 @@ def run_demo(
         for note in notes:
             console.print(f"[yellow]{note}[/yellow]", soft_wrap=True)
         show_result(console, settings, service, has_marts=has_marts)
-        console.print("", progress.timings(), locations(settings), sep="\n")
+        places = locations(settings, has_services=not exit_when_done)
+        console.print("", progress.timings(), places, sep="\n")
         if exit_when_done:
             console.print(
                 f"\nStopped because of --exit. {restart_commands(settings)}", soft_wrap=True

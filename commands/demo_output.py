@@ -114,11 +114,11 @@ def lineage_command(settings: Settings) -> str:
     return f"{'' if is_default else f'HEADWATER_PORT={port} '}./run lineage"
 
 
-def locations(settings: Settings) -> Grid:
-    """Return the table of the UIs, tables, files and logs."""
+def locations(settings: Settings, *, has_services: bool) -> Grid:
+    """Return the table of tables, files and logs, and with `has_services` of the UIs that run."""
     grid = Grid(title="\nLocations", title_justify="left", box=None, pad_edge=False)
     grid.show_header = False
-    for name, address in addresses(settings).items():
+    for name, address in addresses(settings).items() if has_services else ():
         grid.add_row(name, address)
     grid.add_row("Tables", settings.warehouse)
     grid.add_row("Landed files", str(settings.landing_dir))

@@ -304,6 +304,7 @@ def test_demo_applies_its_options_and_stops_with_exit(
     printed = capsys.readouterr().out
     for text in ("green taxis, 2025-05", "No new weather", "of green", "Stopped because of --exit"):
         assert text in printed
+    assert "http://" not in printed  # of services that do not run any more
     with pytest.raises(SetupError, match="Airflow ended"):
         services[0].check()
 
