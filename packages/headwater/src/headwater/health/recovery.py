@@ -2,26 +2,29 @@
 
 The states of nodes and gates use this one rule. A failed run has recovered if a successor wrote the
 dataset: a job that wrote it for the first time after the failure, and reads all that the failed job
-read for it. Other jobs that write the dataset may write other rows. A failed stream has recovered
-as soon as it runs again, because it never completes. A later run of the pipeline without the task
-proves nothing: the task may have been left out, as by `dbt run --select`.
+read for it. If it reported neither a version nor rows, it has also recovered once its own job wrote
+the dataset, even if the job keeps the rows that it finds. Other jobs that write the dataset may
+write other rows. A failed stream has recovered as soon as it runs again, because it never
+completes. A later run of the pipeline without the task proves nothing: the task may have been left
+out, as by `dbt run --select`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from math import inf
 
-from headwater.datasets.writes import failed_writes_of, newest_write
+from headwater import deadline
+from headwater.datasets.writes import failed_writes_of, has_written, newest_write
 from headwater.events import JobRef
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.health.failing import running_stream
 from headwater.identity import DatasetName
-from headwater.projection import Run, RunKey, State, outcome
-from headwater.projection.derived import began_at, ended_at
+from headwater.projection import Run, RunKey, RunState, State, outcome
+from headwater.projection.derived import began_at, ended_at, parent_of
 from headwater.runs.failures import is_failed, was_repeated
 from headwater.runs.summary import newest_run, place_of_run
 
@@ -37,7 +40,66 @@ def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) 
     failed = generations_of(state).levels.owner(run, Level.TASK).key.job
     if running_stream(state, failed, outcome(state, run).ended, until):
         return True
+    if _is_attempt_repeated(state, run, name, until):
+        return True
     return bool(successors(state, name, [failed], failed_since(state, run), until))
+
+
+def _is_attempt_repeated(state: State, run: Run, name: DatasetName, until: float) -> bool:
+    """Return True if a run failed without a version or rows, and its job wrote the dataset since.
+
+    `until` is the time by which the job must have completed. Runs under the same parent run are
+    left out: they may be other elements of a mapped task, and `was_repeated` knows retries.
+    """
+    known = generations_of(state)
+    task = known.levels.owner(run, Level.TASK)
+    attempts = {item.run.key: item.at for item in failed_writes_of(known, name)}
+    if (at := attempts.get(task.key)) is None:
+        return False
+
+    def has_repeated(writer: Run) -> bool:
+        own = known.levels.owner(writer, Level.TASK)
+        is_later = (began_at(state, own) or 0) >= at and ended_at(state, own) <= until
+        above = parent_of(state, own)
+        is_sibling = own is task or (above is not None and above is parent_of(state, task))
+        is_complete = outcome(state, own).state is RunState.COMPLETED
+        return is_complete and is_later and not is_sibling
+
+    return any(
+        has_repeated(writer)
+        for generation in deadline.watched(known.history_of_writes(task.key.job, name))
+        for writer in generation.runs
+        if name in known.own(writer).writes
+    )
+
+
+def _kept_failures(state: State, name: DatasetName) -> Iterator[Run]:
+    """Yield the failed runs whose rows a dataset has because later runs read and kept them.
+
+    These failed runs reported a version or rows of it.
+    """
+    known = generations_of(state)
+
+    def failed(writing: list[Generation]) -> list[Run]:
+        return [
+            run
+            for generation in writing
+            for run in generation.runs
+            if is_failed(state, run)
+            for spelled, use in run.outputs.items()
+            if state.identity.primary(spelled) == name and has_written(state, run, use)
+        ]
+
+    found = (known.derived_of_writes(ref, name, "failed", failed) for ref in known.writers(name))
+    runs = {run.key: run for part in found for run in part}
+    open_ = list(known.writing(name)) if runs else []
+    seen = set(open_)
+    for generation in deadline.popped(open_):
+        yield from (runs[run.key] for run in generation.runs if run.key in runs)
+        flows = known.flows_into(generation)
+        above = {flow.source for flow in flows if flow.dataset == name} - seen
+        seen |= above
+        open_ += above
 
 
 def unrepeated_write(state: State, name: DatasetName) -> Run | None:
@@ -67,7 +129,7 @@ def unrepeated_write(state: State, name: DatasetName) -> Run | None:
     present = (run for g in known.writing(name) for run in g.runs if name in known.own(run).writes)
     left = (
         run
-        for run in present
+        for run in (*present, *_kept_failures(state, name))
         if is_failed(state, run)
         and not was_repeated(state, run)
         and not is_recovered(state, run, name)

@@ -488,3 +488,34 @@ def test_failed_check_of_a_version_counts_if_the_writer_reports_none(build: Any)
     check["inputs"] = [{**build.dataset("db|t"), "facets": version, "inputFacets": facets}]
     load = build.run("COMPLETE", "w", "load", "08:00:00", writes=("db|t",))
     assert not gate_answer(build.state(load, check), ["t"])["passed"]
+
+
+_ROWS = {"outputStatistics": {"rowCount": 5}}
+
+
+@pytest.mark.parametrize("reads", [("db|src",), ("db|src", "db|t")], ids=["append", "merge"])
+@pytest.mark.parametrize("reported", [False, True])
+def test_state_and_gate_agree_on_a_merge_that_failed_and_completed(
+    reported: bool, reads: tuple[str, ...], build: Any
+) -> None:
+    def ran(type_: str, hour: str) -> dict[str, Any]:
+        event = build.run(type_, f"r{hour}", "load", f"{hour}:00:00", reads=reads)
+        facets = _ROWS if reported or type_ == "COMPLETE" else {}
+        output = {**build.dataset("db|t"), "outputFacets": facets}
+        return {**event, "outputs": [output]}
+
+    failed = [ran("COMPLETE", "07"), ran("FAIL", "08")]
+    before = at(build.state(*failed), NOW)
+    assert health_of(before, find_dataset(before, "t"))["state"] == "failed"
+    assert _gate(before, "t", no_failed_runs=True)
+    copy = build.run("COMPLETE", "c", "copy", "08:30:00", reads=("db|t",), writes=("db|early",))
+    late = build.run("COMPLETE", "d", "later", "11:00:00", reads=("db|t",), writes=("db|late",))
+    state = at(build.state(*failed, copy, ran("COMPLETE", "09"), ran("COMPLETE", "10"), late), NOW)
+    keeps = reported and "db|t" in reads
+    assert health_of(state, find_dataset(state, "t"))["state"] == (
+        "unknown" if keeps else "healthy"
+    )
+    for name in ("t", "late"):
+        runs = [found["runId"] for found in _gate(state, name, no_failed_runs=True)]
+        assert runs == (["r08"] if keeps else []), name
+    assert [found["runId"] for found in _gate(state, "early", no_failed_runs=True)] == ["r08"]
