@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from headwater.graph.nodes import Node
+from headwater.health.findings import finding
 from headwater.plugins.trust._error_lines import telling_lines
 from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust._problems import problems_answer
@@ -85,7 +87,7 @@ def test_decided_problems_are_counted_with_the_same_filters(
     filters: dict[str, Any], decided: int, state: State
 ) -> None:
     muted = StoredState("failed", "job:demo:alone", "muted", "", None, None)
-    stored = FindingStates({_id({"kind": "failed", "subject": "job:demo:alone"}): muted})
+    stored = FindingStates({_id(finding("failed", Node("job", "demo", "alone"), "", "")): muted})
     answer = problems_answer(state, **filters, stored=stored)
     listed = problems_answer(state, **filters, stored=stored, decided=True)
     assert answer["decided"] == listed["decided"] == listed["total"] == decided
