@@ -2757,7 +2757,7 @@ export interface components {
         VersionGap: {
             jobs: components["schemas"]["Name"][];
             /** @enum {string} */
-            kind: "no_writer" | "no_version" | "inputs" | "by_time" | "no_reader" | "by_time_downstream" | "deleted" | "no_code" | "no_previous" | "no_owner" | "no_command" | "checked_by_time";
+            kind: "no_writer" | "no_version" | "inputs" | "by_time" | "no_reader" | "by_time_downstream" | "deleted" | "no_code" | "no_previous" | "no_owner" | "no_command" | "keeps_rows" | "checked_by_time";
             message: string;
         };
         VersionReader: {
