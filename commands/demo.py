@@ -38,6 +38,8 @@ GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0
 TRIGGER_SECONDS = 300
 CAUGHT_UP_SECONDS = 300
+_ENDED = ("success", "failed")
+"""States of a DAG run that has ended."""
 
 
 def run_demo(
@@ -214,11 +216,16 @@ def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict
         DemoFailed: a run failed; the message has the reason.
     """
     states = dict.fromkeys(runs, "")
-    while not all(state in ("success", "failed") for state in states.values()):
+    while not all(state in _ENDED for state in states.values()):
         for dag, run in runs.items():
-            if states[dag] not in ("success", "failed"):
+            if states[dag] in _ENDED:
+                continue
+            tasks = airflow.tasks(dag, run)
+            # Half of the requests, which slow down the tasks, are saved while a task is running.
+            if all(task["state"] != "running" for task in tasks):
                 states[dag] = airflow.run_state(dag, run)
-                progress.show(dag, airflow.tasks(dag, run))
+                tasks = airflow.tasks(dag, run) if states[dag] in _ENDED else tasks
+            progress.show(dag, tasks)
         time.sleep(POLL_SECONDS)
     for dag, run in runs.items():
         if states[dag] == "failed":
