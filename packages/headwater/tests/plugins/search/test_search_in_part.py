@@ -78,7 +78,18 @@ def test_first_search_counts_the_nodes_without_searched_columns(state: State) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["raw", "fare", "place raw1", "column:fare", "name:raw", "namespace:db", "zzz", "lode3"]
+    "text",
+    [
+        "raw",
+        "fare",
+        "place raw1",
+        "column:fare",
+        "name:raw",
+        "namespace:db",
+        "zzz",
+        "lode3",
+        "owner:nobody",
+    ],
 )
 def test_repeated_searches_end_with_the_result_of_a_complete_index(
     state: State, build: Any, text: str

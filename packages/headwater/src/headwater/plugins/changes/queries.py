@@ -8,6 +8,7 @@ from headwater.datasets.models import SchemaChange
 from headwater.datasets.schemas import drift
 from headwater.lookup import find_dataset
 from headwater.plugins.changes._diff import diff_answer
+from headwater.plugins.changes._drifting import drifting_datasets
 from headwater.plugins.changes._history import history_answer, place_of_entry
 from headwater.plugins.changes._timeline import timeline_answer
 from headwater.projection import State
@@ -27,7 +28,7 @@ def drift_answer(
     cursor: Cursor = None,
 ) -> Page[SchemaChange]:
     """Return the schema changes of one dataset or of all, newest first, with their runs."""
-    names = list(state.identity) if node is None else [find_dataset(state, node).dataset_name]
+    names = drifting_datasets(state) if node is None else {find_dataset(state, node).dataset_name}
     changes = (change for name in names for change in drift(state, name))
     about = ("drift", node)
     return paged(*cut(about, changes, place_of_entry, limit, cursor, newest_first=True))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from headwater import deadline
@@ -169,9 +168,17 @@ class Index:
         query = "select rowid from texts where texts match ?"
         return {row for (row,) in self._database.execute(query, (" AND ".join(quoted),))}
 
-    def words(self) -> Iterable[str]:
-        """Return the words of names and columns; some may no longer belong to a node."""
-        for node in deadline.watched(list(self._without_words)):
+    @property
+    def wordless(self) -> int:
+        """The number of nodes whose words are missing in `words`."""
+        return len(self._without_words)
+
+    def words(self, *, limit: _Limit = deadline.watched) -> Iterable[str]:
+        """Return the words of names and columns; some may no longer belong to a node.
+
+        `limit` may end the loop early; then words are missing, and the next call continues.
+        """
+        for node in limit(list(self._without_words)):
             if node in self._rows:
                 self._words |= dict.fromkeys(words_of(self._state, node))
             del self._without_words[node]
@@ -191,9 +198,13 @@ def index_of(state: State, *, is_for_names: bool = False) -> Index | None:
     index = current_index(state)
     if index is None or (is_for_names and not index.is_complete):
         return None
-    some = partial(deadline.within, _SECONDS, least=_LEAST)
-    index.update(reads_sql=not is_for_names, limit=some)
+    index.update(reads_sql=not is_for_names, limit=for_some)
     return index
+
+
+def for_some(items: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items that a query with a deadline adds to a part of the index."""
+    return deadline.within(_SECONDS, items, least=_LEAST)
 
 
 def unread_texts(state: State) -> int:
@@ -202,17 +213,25 @@ def unread_texts(state: State) -> int:
     return len(index.columns.unread) if index is not None else 0
 
 
-def unindexed(state: State) -> int:
-    """Return the number of nodes that the last search of a state found only by their names."""
+def unindexed(state: State, *, is_similar: bool = False) -> int:
+    """Return the number of nodes that the last search of a state found only by their names.
+
+    If it was a search for similar words (`is_similar`), also that of the nodes without words.
+    """
     index = current_index(state)
-    return index.unindexed if index is not None else 0
+    if index is None:
+        return 0
+    return index.unindexed or (index.wordless if is_similar else 0)
 
 
 def candidates_of(
-    state: State, words: Sequence[str], *, is_for_names: bool = False
+    state: State, words: Sequence[str], *, is_for_names: bool = False, is_updated: bool = False
 ) -> Iterator[Node]:
-    """Yield a superset of the nodes that contain the words; without an index, all nodes."""
-    index = index_of(state, is_for_names=is_for_names)
+    """Yield a superset of the nodes that contain the words; without an index, all nodes.
+
+    The index is updated before, unless it was updated (`is_updated`) for the same query.
+    """
+    index = current_index(state) if is_updated else index_of(state, is_for_names=is_for_names)
     if index is not None:
         yield from index.candidates(words)
         return

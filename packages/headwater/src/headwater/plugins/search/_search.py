@@ -15,7 +15,7 @@ from headwater.graph.nodes import Node
 from headwater.node_facets import is_file
 from headwater.nodes.rows import active_at, node_row
 from headwater.nodes.versions import datasets_with_version
-from headwater.plugins.search._index import candidates_of, index_of, unindexed
+from headwater.plugins.search._index import candidates_of, current_index, for_some, unindexed
 from headwater.plugins.search._texts import Kind, last_part, texts_of, words_of
 from headwater.plugins.search.models import SearchCounts, SearchHit
 from headwater.plugins.search.selection import parse, selectable, selects
@@ -63,7 +63,7 @@ def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
     if selection.is_plain:
         found = _matches(state, candidates_of(state, [text]), [text], with_sql=with_sql)
         if len(selection.words) > 1:
-            having = candidates_of(state, selection.words)
+            having = candidates_of(state, selection.words, is_updated=True)
             words = _matches(state, having, selection.words, with_sql=with_sql)
             known = {hit.node for hit in found}
             found += [hit for hit in words if hit.node not in known]
@@ -96,22 +96,28 @@ def _similar(state: State, text: str, *, with_sql: bool) -> list[Hit]:
     These hits have `is_fuzzy`.
     """
     wanted = "_".join(text.casefold().split())
-    hits = {
-        hit.node: hit._replace(is_fuzzy=True, fit=rank)
-        for rank, word in reversed([*enumerate(_words_like(state, wanted))])
-        for hit in _matches(state, candidates_of(state, [word]), [word], with_sql=with_sql)
-    }
+    hits: dict[Node, Hit] = {}
+    for rank, word in reversed([*enumerate(_words_like(state, wanted))]):
+        having = candidates_of(state, [word], is_updated=True)
+        for hit in _matches(state, having, [word], with_sql=with_sql):
+            hits[hit.node] = hit._replace(is_fuzzy=True, fit=rank)
     return list(hits.values())
 
 
 def _words_like(state: State, wanted: str) -> list[str]:
-    """Return the three words of names and columns most similar to a text, best first."""
-    index = index_of(state)
+    """Return the three words of names and columns most similar to a text, best first.
+
+    The index was updated before. While it lacks words of some nodes, there are none.
+    """
+    index = current_index(state)
     if index is None:
         words = {word for node in _nodes(state) for word in words_of(state, node)}
         possible = deadline.watched(sorted(words))
         return difflib.get_close_matches(wanted, possible, n=_FUZZY, cutoff=_LIKENESS)
-    alike = list(_possibly_like(index.words(), wanted))
+    words = index.words(limit=for_some)
+    if index.wordless:
+        return []
+    alike = list(_possibly_like(words, wanted))
     like = difflib.get_close_matches(wanted, alike, n=len(alike) or 1, cutoff=_LIKENESS)
     current = (
         word

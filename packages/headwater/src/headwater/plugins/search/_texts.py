@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import lru_cache
 
 from headwater import deadline
 from headwater.events.facets import Documentation, Schema, Sql, Tags
@@ -68,9 +69,18 @@ def names_of(state: State, node: Node) -> list[str]:
     return [alias.name for alias in state.identity.names(node.dataset_name)]
 
 
-def words_of(state: State, node: Node) -> Iterator[str]:
-    """Yield the words of the names and columns of a node, in lower case, with repetitions."""
-    for kind, value in texts_of(state, node, with_sql=False):
-        if kind in (Kind.NAME, Kind.COLUMN):
-            yield last_part(value)
-            yield from re.findall(r"[^\W_]+", value.casefold())
+def words_of(state: State, node: Node) -> set[str]:
+    """Return the words of the names and columns of a node, in lower case."""
+    deadline.check()
+    texts = set(names_of(state, node))
+    if node.type == "dataset":
+        texts |= columns_named(state, node.dataset_name)
+    for book in facets_of(state, node):
+        texts.update(book.parsed(Schema).fields, described_columns(book))
+    return {word for text in texts for word in _words_in(text)}
+
+
+@lru_cache(10_000)
+def _words_in(text: str) -> tuple[str, ...]:
+    """Return the words of a name; most datasets share the names of their columns with others."""
+    return last_part(text), *re.findall(r"[^\W_]+", text.casefold())

@@ -35,7 +35,7 @@ from headwater.plugins.search.listing import (
     listed_dataset,
     listed_job,
 )
-from headwater.plugins.search.selection import names_columns
+from headwater.plugins.search.selection import names_columns, parse
 from headwater.projection import State
 from headwater.query.filters import choose, wanted_values
 from headwater.query.models import Facets, Item, PartialPage
@@ -86,7 +86,7 @@ def search_answer(
         "facets": filtered(hits_in(hits, matched))[1] if facets else None,
         "counts": counts_of(matching),
         "unreadTexts": unread_texts(state),
-        "uncounted": unindexed(state),
+        "uncounted": unindexed(state, is_similar=not hits and parse(state, text).is_plain),
     }
 
 
