@@ -94,17 +94,20 @@ def exceeded(advice: str) -> DeadlineError:
 
 
 @contextmanager
-def resumable(what: str) -> Iterator[None]:
+def resumable(
+    what: str, otherwise: str = "request the present or the history of one node instead"
+) -> Iterator[None]:
     """Raise BusyError instead of DeadlineError for a computation that the next query continues.
 
-    `what` names the computation in the message. Its partial result must be kept.
+    `what` names the computation in the message, and `otherwise` is an alternative to repeating the
+    query. Its partial result must be kept.
     """
     try:
         yield
     except DeadlineError:
         raise BusyError(
             f"{what} is not complete within the time limit of a query: repeat the query, which"
-            " continues, or request the present or the history of one node instead"
+            f" continues, or {otherwise}"
         ) from None
 
 

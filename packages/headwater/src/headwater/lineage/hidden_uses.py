@@ -21,6 +21,7 @@ from headwater.events.facets import Sql
 from headwater.graph.column_graph import Column, is_text_complete
 from headwater.graph.current import once_an_event
 from headwater.graph.generations import Generations
+from headwater.graph.lifecycle import removes_data
 from headwater.graph.placeholders import derived_dataset, is_job
 from headwater.identity import DatasetName, folders_above, is_location
 from headwater.projection import Run, State
@@ -123,7 +124,7 @@ def jobs_with_table_in_text(
         for ref in _texts_by_word(state).get(word, ()):
             deadline.check()
             run, text = _text_of(state, ref)
-            if run is None or (used and not used.search(text)):
+            if run is None or (used and not used.search(text)) or _reports(state, run, alias):
                 continue
             if _may_read(generations, run, alias, _read_of(alias), text):
                 found.add(ref)
@@ -197,6 +198,19 @@ def _read_of(name: DatasetName) -> re.Pattern[str]:
         rf"[\"`\[]?{table}(?![\w.])",
         re.IGNORECASE,
     )
+
+
+def _reports(state: State, run: Run, name: DatasetName) -> bool:
+    """Return True if a run reports that it reads or writes a dataset, so that its text is not read.
+
+    `_may_read` returns False for such a run, but it needs a pattern for each dataset.
+    """
+    primary = state.identity.primary
+    own = primary(name)
+    is_used = any(primary(other) == own for other in run.inputs) or any(
+        primary(other) == own and not removes_data(run, use) for other, use in run.outputs.items()
+    )
+    return is_used and not _is_only_in_text(state, run, name)
 
 
 def _is_only_in_text(state: State, run: Run, name: DatasetName) -> bool:

@@ -114,10 +114,10 @@ def _words_like(state: State, wanted: str) -> list[str]:
         words = {word for node in _nodes(state) for word in words_of(state, node)}
         possible = deadline.watched(sorted(words))
         return difflib.get_close_matches(wanted, possible, n=_FUZZY, cutoff=_LIKENESS)
-    words = index.words(limit=for_some)
+    known = index.words(limit=for_some)
     if index.wordless:
         return []
-    alike = list(_possibly_like(words, wanted))
+    alike = list(_possibly_like(known, wanted))
     like = difflib.get_close_matches(wanted, alike, n=len(alike) or 1, cutoff=_LIKENESS)
     current = (
         word

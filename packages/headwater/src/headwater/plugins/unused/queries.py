@@ -89,7 +89,8 @@ def unused_answer(
     """
     since = state.now - days * _DAY
     window = Window(state, since, stored)
-    found = list(_candidates(window, (text or "").strip().casefold()))
+    with deadline.resumable("the list of unused datasets", "raise HEADWATER_LONGEST_QUERY"):
+        found = list(_candidates(window, (text or "").strip().casefold()))
     wanted = wanted_values(filters, state_)
 
     def filtered(items: list[_Candidate]) -> tuple[list[_Candidate], Facets]:
