@@ -133,6 +133,20 @@ def test_rows_follow_a_run_that_only_a_child_names(parents: tuple[str, str], bui
     _follow(_logged(bodies), [0], _FIRST + 8 * _HOUR)
 
 
+def test_states_follow_a_retry_of_the_run_above_a_failed_run(build: Any) -> None:
+    """The second attempt of the task has no query: no event is about the failed one."""
+    bodies = [build.run("START", "dag", "shop", "08:00:00", kind=DAG)]
+    for attempt, end in enumerate(("FAIL", "COMPLETE")):
+        task = {"parent": ("dag", "shop"), "kind": TASK}
+        run, hour = f"load-{attempt}", f"{8 + attempt:02}"
+        bodies.append(build.run("START", run, "shop.load", f"{hour}:10:00", **task))
+        if end == "FAIL":
+            bodies.append(build.run(end, "query", "shop.load.query", f"{hour}:11:00",
+                                    parent=(run, "shop.load"), writes=("db|orders",)))  # fmt: skip
+        bodies.append(build.run(end, run, "shop.load", f"{hour}:20:00", **task))
+    _follow(_logged(bodies), [0], _FIRST + 10 * _HOUR)
+
+
 _MODELS = {"orders": "file|/in", "daily": "db|orders", "report": "db|daily"}
 _DAY_OF = st.fixed_dictionaries(
     {

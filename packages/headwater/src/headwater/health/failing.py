@@ -130,23 +130,40 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
     Return None if none of them failed, or the job runs again as a stream. Runs under one parent are
     the elements of a mapped task or the queries of an application, which count together.
     """
+    below = _finished_with_failures(state, ref)
+    if (newest := decisive_run(state, below)) is None:
+        return None
+    together = [run for run in below if parent_of(state, run) is parent_of(state, newest)]
+    wrong = (run for run in together if is_failed(state, run) and not was_repeated(state, run))
+    last = max(wrong, key=partial(place_of_run, state), default=None)
+    return None if last and running_stream(state, ref, outcome(state, last).ended) else last
 
-    def failed(runs: list[Run]) -> Run | None:
-        """Return the newest failed run below the parent of the newest run; None if none failed."""
+
+def _finished_with_failures(state: State, ref: JobRef) -> list[Run]:
+    """Return the finished runs of a job below others, unless those that may decide all succeeded.
+
+    The result is cached. Whether a failed run was repeated is not part of it: this changes with
+    runs of other jobs, if a run above it is repeated.
+    """
+
+    def finished(runs: list[Run]) -> list[Run]:
         below = [
             run
             for run in runs
             if parent_of(state, run) is not None
             and (run.end is not None or is_running_stream(state, run) or is_failed(state, run))
         ]
-        if (newest := decisive_run(state, below)) is None:
-            return None
-        together = [run for run in below if parent_of(state, run) is parent_of(state, newest)]
-        wrong = (run for run in together if is_failed(state, run) and not was_repeated(state, run))
-        last = max(wrong, key=partial(place_of_run, state), default=None)
-        return None if last and running_stream(state, ref, outcome(state, last).ended) else last
+        newest = max(below, key=partial(place_of_run, state), default=None)
+        failed = [run for run in below if is_failed(state, run)]
+        if newest is None or not failed:
+            return []
+        end = outcome(state, newest).ended or inf
+        deciding = [newest, *(run for run in failed if (outcome(state, run).ended or 0) > end)]
+        parents = {parent.key for run in deciding if (parent := parent_of(state, run))}
+        above = (parent_of(state, run) for run in failed)
+        return below if any(parent and parent.key in parents for parent in above) else []
 
-    return generations_of(state).of_runs(ref, "failed part", failed)
+    return generations_of(state).of_runs(ref, "failed part", finished)
 
 
 def is_superseded(state: State, run: Run) -> bool:
@@ -236,13 +253,14 @@ def failing_jobs(state: State) -> dict[JobRef, Run]:
 def possibly_failing(state: State) -> Set[JobRef]:
     """Return the jobs of which a newest finished run failed, whatever the time is.
 
-    These are candidates: a later run of the pipeline, a recovery or a removal may have ended a
-    failure.
+    These are candidates: a repetition, a later run of the pipeline, a recovery or a removal may
+    have ended a failure.
     """
 
     def may_fail(ref: JobRef) -> bool:
         ended = recent_roots(state, ref)[:1]
-        return any(is_failed(state, run) for run in ended) or failed_part(state, ref) is not None
+        is_root_failed = any(is_failed(state, run) for run in ended)
+        return is_root_failed or bool(_finished_with_failures(state, ref))
 
     return generations_of(state).jobs_where("failing", may_fail, may_be_failed)
 
