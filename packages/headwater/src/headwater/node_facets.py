@@ -5,11 +5,15 @@ A dataset has the facets of all of its names. Lists, searches and details show t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
+
+from headwater.events import Facets
 from headwater.events.facets import DatasetType, JobType, Ownership, Storage, Symlinks, Tags
 from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node, facets_of
 from headwater.identity import DatasetName, is_location
-from headwater.projection import State
+from headwater.projection import State, unpack
+from headwater.projection.facet_books import FacetBook, Stamp
 
 _WEB = ("http", "https", "ftp")
 """Schemes of namespaces whose datasets are files, although their names are no paths."""
@@ -84,3 +88,14 @@ def tags_of(state: State, node: Node) -> set[str]:
     """Return the tags of a node; those of its columns as `key (field)`."""
     tags = (tag for book in facets_of(state, node) for tag in book.parsed(Tags).tags)
     return {f"{tag.label} ({tag.field})" if tag.field else tag.label for tag in tags}
+
+
+def newest_facets(books: Iterable[FacetBook], only: Set[str] | None = None) -> Facets:
+    """Return the newest facet of each name in several books; `only` limits the names."""
+    newest: dict[str, tuple[Stamp, bytes]] = {}
+    for book in books:
+        for name, stamped in book.stamped().items():
+            is_requested = only is None or name in only
+            if is_requested and (name not in newest or stamped[0] > newest[name][0]):
+                newest[name] = stamped
+    return {name: unpack(packed) for name, (_, packed) in sorted(newest.items())}

@@ -53,3 +53,31 @@ def test_completion_counts_only_if_the_task_itself_reported_it(
     (gate,) = ask(live, load_queries()["gate"], {"dataset": ["shop.daily"]})["datasets"]
     kinds = [violation["kind"] for violation in gate["violations"]]
     assert kinds == ([] if state == "healthy" else ["no_failed_runs"])
+
+
+@pytest.mark.parametrize(("load", "state"), [("success", "healthy"), ("running", "unknown")])
+def test_pipeline_completes_only_after_its_last_task(
+    load: str, state: str, build: Any, live: Live
+) -> None:
+    facets = {"airflowState": {"dagRunState": "success", "tasksState": {"load": load}}}
+    bodies = [
+        build.run("START", "d", "dag", "08:00:00", parent=None),
+        build.run("COMPLETE", "d", "dag", "08:01:00", facets=facets),
+    ]
+    live.ingest(Batch([build.entry(body) for body in bodies]))
+    assert ask(live, load_queries()["node"], {"node": "dag"})["health"]["state"] == state
+    found = ask(live, load_queries()["findings"], {"limit": 10})["items"]
+    assert [item["severity"] for item in found] == ([] if state == "healthy" else ["warning"])
+
+
+def test_problem_says_that_a_task_may_have_been_marked_by_hand(build: Any, live: Live) -> None:
+    parent = ("d", "dag")
+    bodies = [
+        build.run("FAIL", "t", "dag.load", "08:00:00", parent=parent, facets=_TASK | _ERROR),
+        build.run("COMPLETE", "t", "dag.load", "08:01:00", parent=parent),
+        build.run("COMPLETE", "d", "dag", "08:02:00"),
+    ]
+    live.ingest(Batch([build.entry(body) for body in bodies]))
+    (problem,) = ask(live, load_queries()["problems"], {})["items"]
+    assert problem["message"].startswith("reported an error, and later that it completed")
+    assert (problem["severity"], problem["error"]) == ("warning", ["bad rows"])

@@ -116,6 +116,11 @@ class Generation:
         """Return True for a copy that has only some of the edges."""
         return self.edges is not self.original.edges
 
+    @property
+    def has_versions(self) -> bool:
+        """Return True if one of its runs reported the version of an output."""
+        return any(use.versions for run in self.runs for use in run.outputs.values())
+
     def writing(self, name: DatasetName, replaced: Iterable[str]) -> list[Generation]:
         """Return the slices that wrote a dataset, without those of replaced partitions."""
         return [

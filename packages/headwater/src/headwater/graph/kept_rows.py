@@ -27,7 +27,6 @@ from headwater.projection import MOST_VERSIONS, Run, RunKey, State, start_of, un
 from headwater.projection.derived import ancestry_of
 from headwater.projection.state import Use
 
-_INCREMENTAL = ("incremental", "snapshot")
 Parts = frozenset[str]
 """The partitions of an output."""
 
@@ -131,7 +130,8 @@ def _is_incremental(run: Run, use: Use) -> bool:
     """Return True if dbt added rows to a table or replaced some, without rebuilding it."""
     config = use.dataset_facets.get("dbt_model").get("config")
     kind = config.get("materialized") if isinstance(config, dict) else None
-    return kind in _INCREMENTAL and run.facets.get("dbt_run").get("full_refresh") is not True
+    is_rebuilt = run.facets.get("dbt_run").get("full_refresh") is True
+    return kind in ("incremental", "snapshot") and not is_rebuilt
 
 
 def _known_first(commit: _Commit) -> tuple[bool, _Commit]:

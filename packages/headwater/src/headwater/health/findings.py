@@ -87,6 +87,13 @@ def failed_run(state: State, run: Run) -> Finding:
     return found
 
 
+def doubted_run(state: State, run: Run, doubt: str) -> Finding:
+    """Return the warning that it is unknown whether a run completed; `doubt` is the reason."""
+    remedy = "run the job again, or mute the finding if its data is right"
+    at = outcome(state, run).ended
+    return finding("failed", run.key.job, doubt, remedy, severity="warning", run=run, at=at)
+
+
 def failure_text(state: State, run: Run) -> str:
     """Return "failed", or "was aborted" for an aborted run, as the finding about it begins."""
     return "was aborted" if outcome(state, run).state is RunState.ABORTED else "failed"

@@ -6,7 +6,7 @@ Decoded they would take ten times as much memory, and most of them are never rea
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Set
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -147,14 +147,3 @@ class FacetBook:
     def plain(self) -> Facets:
         """Return every facet by name."""
         return {name: unpack(packed) for name, (_, packed) in sorted(self.stamped().items())}
-
-
-def newest_facets(books: Iterable[FacetBook], only: Set[str] | None = None) -> Facets:
-    """Return the newest facet of each name in several books; `only` limits the names."""
-    newest: dict[str, tuple[Stamp, bytes]] = {}
-    for book in books:
-        for name, stamped in book.stamped().items():
-            is_requested = only is None or name in only
-            if is_requested and (name not in newest or stamped[0] > newest[name][0]):
-                newest[name] = stamped
-    return {name: unpack(packed) for name, (_, packed) in sorted(newest.items())}

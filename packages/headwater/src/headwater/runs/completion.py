@@ -27,9 +27,14 @@ def had_error_before_completion(run: Run) -> bool:
 def doubt_of_completion(run: Run) -> str | None:
     """Return why it is unknown whether a run of Airflow completed; None if it is known.
 
+    A DAG run completes only after its last task.
+
     The process of a task sends the facet `airflow` in each of its events, since Airflow 3 also in
     the last one.
     """
+    tasks = run.facets.get("airflowState").get("tasksState")
+    if _is_completed(run) and isinstance(tasks, dict) and "running" in tasks.values():
+        return f"completed while one of its tasks was running; {_BY_HAND}"
     if not run.facets.get(Airflow.KEY):
         return None
     if had_error_before_completion(run):
@@ -43,7 +48,9 @@ def doubt_of_completion(run: Run) -> str | None:
 
 def _is_before_completion(run: Run, facet: str) -> bool:
     """Return True if a run completed, and its last event with a facet was an earlier one."""
-    if run.end is None or run.end[1] is not EventType.COMPLETE:
-        return False
     stamp = run.facets.stamp_of(facet)
-    return stamp is not None and stamp < run.end[0]
+    return _is_completed(run) and stamp is not None and run.end is not None and stamp < run.end[0]
+
+
+def _is_completed(run: Run) -> bool:
+    return run.end is not None and run.end[1] is EventType.COMPLETE

@@ -86,8 +86,14 @@ def history() -> None:
     with copied("dbt_history") as folder:
         run(PACKAGES, ["python", "-c", _OLD_AND_NEW], folder)
         _dbt(folder, case, "run")
-        for model in folder.glob("models/*.sql"):
-            model.write_text(model.read_text().replace("'old'", "'new'"))
+        for source in ("rejected", "new"):  # the first one does not exist
+            for model in folder.glob("models/*.sql"):
+                text = model.read_text()
+                for former in ("old", "rejected"):
+                    text = text.replace(f"'{former}'", f"'{source}'")
+                model.write_text(text)
+            if source == "rejected":
+                _dbt(folder, case, "run", "--select", "appended")
         _dbt(folder, case, "run", "--exclude", "rebuilt")
         _dbt(folder, case, "run", "--full-refresh", "--select", "rebuilt")
         keep(case, folder / f"{case}.jsonl", folder, _names(case))

@@ -112,7 +112,7 @@ def print_drift(answer: Page[SchemaChange]) -> None:
         (_time(change["at"]), Text(change["name"], "cyan"), _fields(change))
         for change in answer["items"]
     )
-    print_table(rows, lead=1, empty="No schema changes.")
+    print_table(rows, lead=1, empty="No schema changes reported.")
 
 
 def print_history(answer: models.HistoryAnswer) -> None:

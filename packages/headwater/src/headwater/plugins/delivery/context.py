@@ -21,6 +21,7 @@ from headwater.events.renaming import rename_datasets, with_renamed_lineage
 from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
 from headwater.identity import DatasetName, Identity, canonical_name
+from headwater.node_facets import newest_facets
 from headwater.plugins.delivery._effective_runs import (
     NewestRuns,
     effective_runs,
@@ -31,7 +32,6 @@ from headwater.plugins.delivery._effective_runs import (
 from headwater.plugins.delivery.body import Body, symlink
 from headwater.projection import Run, RunKey, Stamp, State, Use, start_of, unpack
 from headwater.projection.derived import ancestry_of, records_of
-from headwater.projection.facet_books import newest_facets
 
 _PRODUCER = re.compile(
     r"https://github\.com/(?:OpenLineage/OpenLineage/.*/(.*)|apache/(airflow)/.*|(trino)db/trino/.*)"

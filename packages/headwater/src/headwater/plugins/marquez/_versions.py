@@ -10,9 +10,10 @@ from functools import lru_cache
 
 from headwater.events import Facets, JobRef
 from headwater.identity import DatasetName
+from headwater.node_facets import newest_facets
 from headwater.projection import Job, Run, State, Use, outcome, start_of, version_of, versions_of
 from headwater.projection.derived import ancestry_of, records_of
-from headwater.projection.facet_books import FacetBook, newest_facets
+from headwater.projection.facet_books import FacetBook
 from headwater.runs.summary import place_of_run
 
 _NAMESPACE = uuid.UUID("6d8a64b5-0a62-5f0c-9f5c-3c6f6b0c1f4e")

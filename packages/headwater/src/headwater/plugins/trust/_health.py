@@ -12,7 +12,7 @@ from typing import get_args
 
 from headwater import deadline
 from headwater.errors import ConfigError
-from headwater.events import parse_time, shown_time, to_micros
+from headwater.events import JobRef, parse_time, shown_time, to_micros
 from headwater.filter_values import is_exposure
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
@@ -31,6 +31,7 @@ from headwater.health.failing import (
     recent_roots,
 )
 from headwater.health.findings import (
+    doubted_run,
     failed_checks,
     failed_run,
     late_dataset,
@@ -53,7 +54,9 @@ from headwater.plugins.trust.models import HealthAnswer, ProblemKind
 from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import ancestry_of, is_lost
 from headwater.query.pages import Place
+from headwater.runs.completion import doubt_of_completion
 from headwater.runs.failures import causes_of, is_failed
+from headwater.runs.summary import newest_run
 from headwater.text import counted
 
 _KINDS = get_args(ProblemKind)
@@ -119,6 +122,7 @@ def findings_of(state: State, overdue: Overdue | None = None) -> Iterator[Findin
         part = failed_part(state, ref)
         if part is not None and not is_void(state, part):
             yield from _findings_of_task(state, part, blocked)
+    yield from _doubted_runs(state)
     refs = (node.job_ref for node in sorted(overdue.of("job")))
     yield from map(late_job, late(state, (ref for ref in refs if recent_roots(state, ref))))
     yield from _late_datasets(state, overdue)
@@ -188,6 +192,24 @@ def _findings_of_task(state: State, run: Run, blocked: Blocked) -> Iterator[Find
             yield _left_out_warning(state, run)
     elif not _has_failing_ancestor(state, run):
         yield _with_blocked(state, failed_run(state, run), run, blocked)
+
+
+def _doubted_runs(state: State) -> Iterator[Finding]:
+    """Yield warnings about newest runs that may not have completed, without those below them."""
+
+    def is_doubted(run: Run) -> bool:
+        return doubt_of_completion(run) is not None
+
+    def is_newest_doubted(ref: JobRef) -> bool:
+        run = newest_run(state, ref)
+        return run is not None and is_doubted(run)
+
+    jobs = generations_of(state).jobs_where("doubted", is_newest_doubted, is_doubted)
+    for run in filter(None, (newest_run(state, ref) for ref in sorted(jobs))):
+        _, *above = ancestry_of(state, run)
+        doubt = doubt_of_completion(run)
+        if doubt and not any(map(is_doubted, above)):
+            yield doubted_run(state, run, doubt)
 
 
 def _has_failing_ancestor(state: State, run: Run) -> bool:

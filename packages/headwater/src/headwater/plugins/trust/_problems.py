@@ -37,6 +37,7 @@ from headwater.query.filters import NO_VALUE, Values, choose_by
 from headwater.query.models import ValueCount
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Limit
+from headwater.runs.failures import is_failed
 from headwater.runs.links import links_of_run
 
 _FACETS = ("kind", "owner", "tag", "platform", "age")
@@ -207,7 +208,7 @@ class _Measured:
     def _message(self) -> str:
         """Return the message of the cause; that of a failed run without its error (`_error`)."""
         finding, run, part = self._cause.finding, self._cause.run, self._cause.parts[0]
-        if finding["kind"] != "failed" or run is None:
+        if finding["kind"] != "failed" or run is None or not is_failed(self._state, run):
             return finding["message"]
         subject = find_node(self._state, part["subject"])
         failed = self._state.runs.get(RunKey(part["runId"] or "", subject.job_ref))

@@ -35,6 +35,7 @@ from headwater.graph.placeholders import is_job, only_datasets
 from headwater.health.blocked import blockers_of
 from headwater.health.failing import decisive_run, failing_run
 from headwater.health.findings import (
+    doubted_run,
     failed_checks,
     failed_run,
     finding,
@@ -214,8 +215,8 @@ def _failed_runs(
         elif is_lost(state, run):
             yield lost_run(state, run), pipeline
         elif doubt and not was_repeated(state, run):
-            remedy = "run the job again; if its data is right, allow failed runs in the policy"
-            yield finding("failed", run.key.job, doubt, remedy, run=run), pipeline
+            found = doubted_run(state, run, doubt)
+            yield {**found, "severity": "error", "remedy": "run the job again"}, pipeline
 
 
 def _until(
