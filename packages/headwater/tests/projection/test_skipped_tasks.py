@@ -73,22 +73,18 @@ def test_newest_event_of_the_dag_run_decides_in_any_order(build: Any) -> None:
             assert _written(state) == expected
 
 
-def test_aborted_model_of_dbt_was_skipped_in_any_order_of_events(build: Any) -> None:
-    """Other aborted runs may have written before they were stopped."""
-    dbt = {"dbt_run": {"invocation_id": "1"}}
-    for facets, parent, edges in (
-        (dbt, ("d", "dbt-run-shop"), 0),
-        (dbt, None, 1),
-        ({}, ("d", "job"), 1),
-    ):
-        common = {"parent": parent, "facets": facets, "writes": [_TABLE]}
-        for events in permutations(
-            [
-                build.run("START", "t", "model", "08:00:00", **common),
-                build.run("ABORT", "t", "model", "08:00:01", **common),
-                build.run("FAIL", "d", "dbt-run-shop", "08:02:00"),
-            ]
-        ):
+def test_aborted_node_of_dbt_was_skipped_in_any_order_of_events(build: Any) -> None:
+    """Other aborted runs, such as a killed invocation, may have written before."""
+    parent, facets = ("d", "airflow_task"), {"dbt_run": {"invocation_id": "1"}}
+    for node, edges in ({"dbt_node": {"unique_id": "model.shop.daily"}}, 0), ({}, 1):
+        bodies = [
+            build.run(type_, "t", "model", time, parent=parent, facets=facets, writes=[_TABLE])
+            for type_, time in (("START", "08:00:00"), ("ABORT", "08:00:01"))
+        ]
+        for body in bodies:
+            body["job"]["facets"] = node
+        bodies.append(build.run("FAIL", "d", "airflow_task", "08:02:00"))
+        for events in permutations(bodies):
             assert _written(build.state(*events)) == [0, edges]
 
 

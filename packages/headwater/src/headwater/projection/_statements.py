@@ -20,7 +20,6 @@ from headwater.events.facets import (
     EXPOSURE,
     Airflow,
     DbtExposures,
-    DbtRun,
     JobType,
     LifecycleStateChange,
     replaces_rows,
@@ -59,10 +58,10 @@ def _is_skipped(state: State, run: Run) -> bool:
     """Return True for a completed task that the newest states of its DAG run call skipped.
 
     All elements of a mapped task have one state there, so an element is never skipped. dbt-ol
-    reports skipped models as aborted; an aborted invocation has no parent.
+    reports skipped nodes as aborted; an aborted invocation is no node.
     """
     if run.end and run.end[1] is EventType.ABORT:
-        return run.parent is not None and run.facets.has_any({DbtRun.KEY})
+        return state.jobs[run.key.job].facets.has_any({"dbt_node"})
     parent = state.runs.get(run.parent[1]) if run.parent and run.reported_outputs else None
     if parent is None or run.end is None or run.end[1] is not EventType.COMPLETE:
         return False
