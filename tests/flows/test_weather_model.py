@@ -91,6 +91,7 @@ def test_fitted_effects_match_the_generators_rain_and_temperature(training: pd.D
     assert max(map(abs, others)) < 0.1
 
 
+@pytest.mark.replay
 def test_rides_of_a_rainy_week_are_adjusted_downwards(training: pd.DataFrame) -> None:
     """Use the same rides with the weather of a dry and of a wet week."""
     last_week = training["ds"] >= AS_OF - timedelta(days=7)

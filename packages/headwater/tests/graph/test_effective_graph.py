@@ -166,6 +166,7 @@ def _event(build: Any, number: int, run: Any) -> Logged:
     return build.entry(body).event
 
 
+@pytest.mark.replay
 @settings(max_examples=examples(100))
 @given(runs=st.lists(_RUN, min_size=2, max_size=12), is_queried=_QUERIED)
 def test_present_generations_follow_every_event(

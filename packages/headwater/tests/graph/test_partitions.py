@@ -179,6 +179,7 @@ _STEPS = st.lists(
 )
 
 
+@pytest.mark.replay
 @given(_STEPS, st.randoms(use_true_random=False))
 def test_readers_depend_on_the_newest_load_of_each_partition(
     build: Any, steps: list[tuple[str, Any]], random: Any

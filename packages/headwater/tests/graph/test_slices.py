@@ -160,6 +160,7 @@ _STEPS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.replay
 @given(_STEPS, st.randoms(use_true_random=False))
 def test_readers_depend_on_the_file_of_the_newest_load_of_each_month(
     build: Any, steps: list[tuple[str, list[str]]], random: Any

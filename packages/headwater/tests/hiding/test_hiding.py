@@ -81,6 +81,7 @@ def _shows_code(value: Any) -> bool:
     return isinstance(value, str) and any(text in value for text in _TEXTS)
 
 
+@pytest.mark.replay
 def test_no_query_shows_sql_or_code_without_the_scope(responses: list[Responses]) -> None:
     showing = set()
     for path, whole, hidden in responses:
@@ -94,6 +95,7 @@ def test_no_query_shows_sql_or_code_without_the_scope(responses: list[Responses]
     assert showing >= own | {"/api/v1/events/lineage", "/api/v2/rejected"}
 
 
+@pytest.mark.replay
 def test_missing_scope_hides_only_sql_and_code(responses: list[Responses]) -> None:
     def without(value: Any) -> Any:
         if isinstance(value, dict):

@@ -56,6 +56,7 @@ def _calls(function: Callable[[], object]) -> int:
     return count["call"] + count["c_call"]
 
 
+@pytest.mark.replay
 @pytest.mark.parametrize(
     ("events", "direction"),
     [

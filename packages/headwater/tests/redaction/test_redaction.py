@@ -50,6 +50,7 @@ def test_secret_in_text_is_masked(form: str) -> None:
 
 
 # A fifth of the forms: the windows of a text do not depend on the form.
+@pytest.mark.replay
 @pytest.mark.parametrize("form", forms.TEXTS[::5])
 def test_secret_between_two_windows_of_a_long_text_is_masked(form: str) -> None:
     text = form.replace("§", forms.SECRET)

@@ -101,6 +101,7 @@ _UNITS = (
 )
 
 
+@pytest.mark.replay
 @pytest.mark.parametrize("form", [*_FORMS, *_UNITS])
 def test_time_grows_linearly_with_hostile_source_code(form: str) -> None:
     unit = form.split("§")[0] or form

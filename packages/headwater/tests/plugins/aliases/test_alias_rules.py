@@ -104,6 +104,7 @@ _SAID = st.tuples(st.sampled_from(_RULES), st.integers(0, 4), st.booleans())
 _RUNS = st.tuples(*[st.sampled_from(_DATASETS)] * 2, st.sampled_from([None, *_DATASETS]))
 
 
+@pytest.mark.replay
 @settings(max_examples=examples(300))
 @given(
     runs=st.lists(_RUNS, min_size=1, max_size=6),

@@ -419,6 +419,7 @@ class _Moody:
         pass
 
 
+@pytest.mark.replay
 @settings(max_examples=60)
 @given(moods=st.lists(_OUTCOMES, max_size=60), retries=st.integers(0, 3))
 def test_every_event_is_delivered_in_order_or_a_dead_letter(
