@@ -14,6 +14,7 @@ from headwater.errors import DeadlineError
 from headwater.events import Logged, parse_time, to_micros
 from headwater.filter_values import determine_values
 from headwater.graph.nodes import Node
+from headwater.health.failing import recent_roots
 from headwater.health.freshness import is_ad_hoc, rhythm_of, rhythm_of_writes
 from headwater.health.overdue import overdue_nodes
 from headwater.health.rules import found_state
@@ -52,9 +53,10 @@ def _nodes(state: State) -> list[Node]:
 
 def _is_overdue(state: State, node: Node) -> bool:
     """Return True if the usual interval of a node has passed, according to its generations."""
+    rhythm = None
     if node.type == "dataset":
         rhythm = rhythm_of_writes(state, node.dataset_name, needs_reason=False)
-    else:
+    elif recent_roots(state, node.job_ref):
         rhythm = rhythm_of(state, node.job_ref, needs_reason=False)
     return rhythm is not None and rhythm.limit < state.now - rhythm.last
 

@@ -64,7 +64,9 @@ def start_of_run(state: State, run: Run, above: Run) -> Start | None:
     tags = (tag for part in (run, above) for tag in part.facets.parsed(Tags).tags)
     tagged = any(means_ad_hoc(tag.label) for tag in tags)
     is_manual = tagged or bool(dag and dag.run_type in _UNSCHEDULED_TYPES)
-    nominal = _nominal(run) if _nominal(run) is not None else _nominal(above)
+    nominal = _nominal(run)
+    if nominal is None:
+        nominal = _nominal(above)
     schedule, zone = (dag.schedule, dag.zone) if dag else (None, None)
     return Start(begun, is_manual, nominal, schedule, zone, is_top=run is above)
 

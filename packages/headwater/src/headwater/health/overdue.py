@@ -1,4 +1,6 @@
-"""The overdue jobs and datasets: the only ones that can be late or have stopped.
+"""The overdue jobs and datasets: the only ones about which findings of lateness are reported.
+
+A job that only runs below others, such as a task, has no finding of its own.
 
 The time after which a node is overdue is determined once, and again after events about it. A query
 reads only the nodes whose time has passed. In a large store, the first queries before a deadline
@@ -13,6 +15,7 @@ from math import inf
 
 from headwater import deadline
 from headwater.graph.nodes import Node
+from headwater.health.failing import recent_roots
 from headwater.health.freshness import overdue_after
 from headwater.health.states import node_states
 from headwater.kept import exists, kept, touched_nodes, watch_writers
@@ -97,7 +100,8 @@ class Overdue:
 
     def _check(self, node: Node) -> bool:
         """Determine the time after which a node is overdue; return True if it has passed."""
-        time = overdue_after(self._state, node)
+        is_part = node.type == "job" and not recent_roots(self._state, node.job_ref)
+        time = inf if is_part else overdue_after(self._state, node)
         if node.type == "dataset":
             watch_writers(self._state, node.dataset_name)
         if time < inf:

@@ -123,8 +123,7 @@ def findings_of(state: State, overdue: Overdue | None = None) -> Iterator[Findin
         if part is not None and not is_void(state, part):
             yield from _findings_of_task(state, part, blocked)
     yield from _doubted_runs(state)
-    refs = (node.job_ref for node in sorted(overdue.of("job")))
-    yield from map(late_job, late(state, (ref for ref in refs if recent_roots(state, ref))))
+    yield from map(late_job, late(state, (node.job_ref for node in sorted(overdue.of("job")))))
     yield from _late_datasets(state, overdue)
     for node in checked_nodes(state):
         if failures := failures_of(state, node):
