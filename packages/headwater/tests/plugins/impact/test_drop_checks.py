@@ -156,3 +156,36 @@ def test_dbt_test_of_a_column_is_named_until_its_job_runs_without_it(build: Any)
     selected = build.state(*events, tested("10", "fare"))
     assert "not_null_raw_id of id" in " ".join(_drop(selected, "id")[1])
     assert message not in _drop(build.state(*events, tested("11", "id", "zone")))[1]
+
+
+_ENDPOINT = "redshift://dw.abc123.eu-west-1.redshift.amazonaws.com:5439|dev.public.orders"
+
+
+def _spelled(build: Any, read: str, *columns: str) -> State:
+    load = build.run("COMPLETE", "l", "load", "07:00:00")
+    orders = "redshift://dw.eu-west-1:5439|dev.public.orders"
+    load["outputs"] = [build.dataset(orders, schema=schema(id="int", amount="int"))]
+    report = build.run("COMPLETE", "r", "report", "08:00:00", writes=("db|rep",))
+    report["inputs"] = [build.dataset(read, schema=schema(**dict.fromkeys(columns, "int")))]
+    return build.state(load, report)
+
+
+@pytest.mark.parametrize(
+    ("read", "columns", "verdict"),
+    [
+        (_ENDPOINT, ("id", "amount"), "unknown"),
+        (_ENDPOINT, ("id",), "safe"),
+        ("redshift://other.us-east-1:5439|dev.public.customers", ("id", "amount"), "safe"),
+        ("postgres://crm:5432|app.sales.orders", ("id", "amount", "x", "y", "z"), "safe"),
+    ],
+)
+def test_dataset_that_is_likely_read_under_another_name_makes_the_verdict_unknown(
+    read: str, columns: tuple[str, ...], verdict: str, build: Any
+) -> None:
+    state = _spelled(build, read, *columns)
+    node = "dataset:redshift://dw.eu-west-1:5439:dev.public.orders"
+    drop = impact_answer(state, node, "amount")["drop"]
+    assert drop["verdict"] == verdict
+    if verdict == "unknown":
+        assert "likely another name of this one" in drop["reasons"][0]["message"]
+        assert _ENDPOINT.split("|")[0] in drop["reasons"][0]["message"]

@@ -45,6 +45,7 @@ from headwater.lineage.hidden_uses import (
     views_with_star,
 )
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
+from headwater.lineage.orphans import likely_namesake
 from headwater.lineage.producers import producer_of_columns
 from headwater.plugins.impact._checks import checks_with_column, checks_with_unknown_columns
 from headwater.plugins.impact._dbt_config import (
@@ -190,7 +191,24 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
                 " that they read the dataset",
                 sorted({ref.name for ref in jobs_with_table_in_text(
                     generations, column.dataset, column.field)})),
+        _reason("unknown_use", "name", "of a dataset that jobs read is likely another name of this"
+                " one; join or separate them with `headwater alias`",
+                "of datasets that jobs read are likely other names of this one",
+                _other_names(generations, column)),
     ]  # fmt: skip
+
+
+def _other_names(generations: Generations, column: Column) -> list[str]:
+    """Return the name under which a dataset is likely read, unless its columns lack the given one.
+
+    A producer may spell the host of a database differently, for example.
+    """
+    pair = likely_namesake(generations.state, column.dataset)
+    if pair is None:
+        return []
+    known = {name.lower() for name in fields_of(generations.state, Node.of_dataset(pair.read))}
+    is_without = known and column.field.lower() not in known
+    return [] if is_without else [f"{pair.read.name} in {pair.read.namespace}"]
 
 
 def _in_folders(
