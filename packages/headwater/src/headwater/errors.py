@@ -132,7 +132,14 @@ class NotFoundError(HeadwaterError):
 
 
 class AmbiguousError(NotFoundError):
-    """A short name matches more than one node."""
+    """A name matches more than one node; `nearest` are the ids of these nodes.
+
+    `name` is the requested name. The message begins with it.
+    """
+
+    def __init__(self, name: str, reason: str, ids: Sequence[str]) -> None:
+        self.name = name
+        super().__init__(f"{name!r} {reason}", ids)
 
 
 class DeliveryError(HeadwaterError):

@@ -47,7 +47,7 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
     kinds = (type_,) if type_ else _TYPES
     found = [node for candidate in kinds if (node := _by_id(state, candidate, text))]
     if len(found) == len(_TYPES):
-        raise AmbiguousError(f"{text!r} is a job and a dataset", [node_id(node) for node in found])
+        raise AmbiguousError(text, "is a job and a dataset", [node_id(node) for node in found])
     return found[0] if found else _by_short_name(state, text, type_)
 
 
@@ -92,7 +92,7 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
             found = state.identity.datasets(canonical_name(namespace, name))
             if len(found) > 1:
                 ids = [node_id(Node.of_dataset(dataset)) for dataset in found]
-                raise AmbiguousError(f"{rest!r} is a local name of {len(ids)} datasets", ids[:10])
+                raise AmbiguousError(rest, f"is a local name of {len(ids)} datasets", ids[:10])
             if found:
                 return Node.of_dataset(found[0])
         at = rest.find(":", at + 1)
@@ -122,8 +122,8 @@ def _by_short_name(state: State, text: str, type_: str | None) -> Node:
         names = _unique_names(state, text, found)
         stated = [f"{name} ({node.type})" for name, node in zip(names, found, strict=True)]
         ids = [node_id(node) for node in found]
-        message = f"{text!r} fits {len(ids)} nodes; use a longer name: {', '.join(stated[:10])}"
-        raise AmbiguousError(message, ids[:10])
+        reason = f"fits {len(ids)} nodes; use a longer name: {', '.join(stated[:10])}"
+        raise AmbiguousError(text, reason, ids[:10])
     if (spelled := without_build(text)) != text:
         return _by_short_name(state, spelled, "job")
     then = " at that moment" if state.is_past else ""

@@ -22,7 +22,7 @@ import typer
 
 from headwater.console.render import count_ages_to, present, print_json, print_line
 from headwater.console.source import Params, Source, every, open_source, request
-from headwater.errors import ConfigError, NotFoundError, OptionError
+from headwater.errors import AmbiguousError, ConfigError, OptionError
 from headwater.wire import http_name
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Client:
             return self.source(name, given)
         except ConfigError as error:
             raise _as_typed(name, given, error) from None
-        except NotFoundError as error:
+        except AmbiguousError as error:
             if (meant := _dataset_meant(params, error)) is None:
                 raise
             key, dataset, jobs = meant
@@ -277,19 +277,18 @@ def _option_of(query: str, name: str) -> str | None:
     return _TYPED.get((query, name)) or _TYPED.get(("", name))
 
 
-def _dataset_meant(params: Params, error: NotFoundError) -> tuple[str, str, list[str]] | None:
+def _dataset_meant(params: Params, error: AmbiguousError) -> tuple[str, str, list[str]] | None:
     """Return the parameter whose name fits one dataset and some jobs, with their ids.
 
     The second item is the id of the dataset, and the third has those of the jobs. Return None if
-    the error is about anything else. The message of a NotFoundError begins with the name that was
-    not unique, as `repr` shows it, and `nearest` has the ids of all nodes with that name.
+    the name fits several datasets, or runs.
     """
-    ids = [node for node in error.nearest if node.startswith(("dataset:", "job:"))]
-    datasets = [node for node in ids if node.startswith("dataset:")]
-    keys = [key for key, value in params.items() if str(error).startswith(f"{value!r} ")]
-    if not keys or len(datasets) != 1 or not 1 < len(ids) == len(error.nearest):
+    jobs = [node for node in error.nearest if node.startswith("job:")]
+    datasets = [node for node in error.nearest if node.startswith("dataset:")]
+    keys = [key for key, value in params.items() if value == error.name]
+    if not keys or not jobs or len(datasets) != 1:
         return None
-    return keys[0], datasets[0], [node for node in ids if node != datasets[0]]
+    return keys[0], datasets[0], jobs
 
 
 def _as_typed(query: str, params: Iterable[str], error: ConfigError) -> ConfigError:

@@ -9,7 +9,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from headwater.errors import ConfigError, MissingQueryError, NotFoundError, ServerError
+from headwater.errors import (
+    AmbiguousError,
+    ConfigError,
+    MissingQueryError,
+    NotFoundError,
+    ServerError,
+)
 from headwater.wire import UNCOUNTED, http_name
 
 if TYPE_CHECKING:
@@ -169,6 +175,9 @@ def _raise_error(settings: Settings, status: int, raw: bytes) -> Any:
         if status == 422 and raw:  # an array of which some events were rejected
             return json.loads(raw)
         answer, message = {}, f"HTTP {status}"
+    if status == 404 and "ambiguous" in answer:
+        name = answer["ambiguous"]
+        raise AmbiguousError(name, message.removeprefix(f"{name!r} "), answer["nearest"])
     if status == 404 and "nearest" in answer:
         raise NotFoundError(message, answer["nearest"])
     if status in (400, 422):

@@ -132,6 +132,8 @@ class Error(Answer):
     message: str
     nearest: NotRequired[list[str]]
     """Similar names."""
+    ambiguous: NotRequired[str]
+    """The requested name, if several nodes have it; their ids are in `nearest`."""
     errors: NotRequired[list[Any]]
     path: NotRequired[str]
     received: NotRequired[str]

@@ -382,7 +382,8 @@ def failure(error: errors.HeadwaterError) -> Response:
     users.
     """
     if isinstance(error, errors.NotFoundError):
-        return _failed({"code": 404, "message": str(error), "nearest": error.nearest}, 404)
+        name = {"ambiguous": error.name} if isinstance(error, errors.AmbiguousError) else {}
+        return _failed({"code": 404, "message": str(error), "nearest": error.nearest, **name}, 404)
     if isinstance(error, errors.EventError):
         is_large = isinstance(error, errors.TooLargeError)
         status = 413 if is_large else 400 if isinstance(error, errors.BodyError) else 422

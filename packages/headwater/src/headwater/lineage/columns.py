@@ -27,7 +27,7 @@ from headwater.identity import DatasetName
 from headwater.lineage.models import ColumnNode, ColumnsAnswer
 from headwater.lineage.tags import Tags, tags_of_tree
 from headwater.lineage.timed_columns import ColumnPlace, TimedColumns
-from headwater.lineage.timed_flows import Marks, united
+from headwater.lineage.timed_flows import Marks, Seen, united
 from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.query.parameters import Depth, Field, Grade, Name, WithGrade
@@ -120,9 +120,9 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
     walk = _walk(generations, root, "down")
     if field not in walk.graph.columns(start.dataset, "down", indirect=True):
         check_column(generations, root, field)
-    direct = _within(_steps_of_parts(walk, indirect=False), start, depth)
+    direct = _within(walk, _steps_of_parts(walk, indirect=False), start, depth)
     values = {step.column for step in direct}
-    every = _within(_steps_of_parts(walk, indirect=True), start, depth)
+    every = _within(walk, _steps_of_parts(walk, indirect=True), start, depth)
     others = {step: distance for step, distance in every.items() if step.column not in values}
     return Dependents(direct, others)
 
@@ -208,7 +208,7 @@ def _steps(walk: TimedColumns, *, indirect: bool) -> _Steps:
             beyond[step].add(marks)
             if not edge.is_failed:
                 succeeded.add(step)
-        memory.charge(128 * len(found))
+        memory.charge(320 * len(found))
         return [
             _Next(
                 step._replace(evidence=combined(found[step]), is_failed=step not in succeeded),
@@ -236,21 +236,24 @@ def _steps_of_parts(walk: TimedColumns, *, indirect: bool) -> _Steps:
     return next_of
 
 
-def _within(next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
+def _within(walk: TimedColumns, next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
     """Return the steps to the columns within `depth` steps of a column, each with its distance."""
     found: dict[Step, int] = {}
-    seen, level = {start}, {ColumnPlace(start)}
-    visited = set(level)
+    reached, seen = {start}, dict[Column, Seen]()
+    level = walk.unseen([ColumnPlace(start)], seen)
     for distance in range(1, depth + 1):
-        deadline.check()
-        steps = {following for place in level for following in next_of(place)}
-        new = {following.step for following in steps if following.step.column not in seen}
-        found |= dict.fromkeys(new, distance)
-        seen |= {step.column for step in new}
-        level = {following.place for following in steps} - visited
-        visited |= level
         if not level:
             break
+        new: set[Step] = set()
+        further: set[ColumnPlace] = set()
+        for step, place in (following for at in level for following in next_of(at)):
+            deadline.check()
+            if step.column not in reached:
+                new.add(step)
+            further.add(place)
+        found |= dict.fromkeys(new, distance)
+        reached |= {step.column for step in new}
+        level = walk.unseen(further, seen)
     return found
 
 

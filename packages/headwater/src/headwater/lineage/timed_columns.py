@@ -14,7 +14,7 @@ from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
-from headwater.lineage.timed_flows import Mark, Marks, TimedFlows
+from headwater.lineage.timed_flows import Mark, Marks, Seen, TimedFlows
 
 
 class ColumnPlace(NamedTuple):
@@ -46,6 +46,17 @@ class TimedColumns:
             other = edge.source if self.is_up else edge.target
             beyond = self._beyond(name, marks, edge.job, other.dataset)
             yield edge, ColumnPlace(other, beyond)
+
+    def unseen(self, places: Iterable[ColumnPlace], seen: dict[Column, Seen]) -> list[ColumnPlace]:
+        """Return the places that a search has not followed yet, see `TimedFlows.new_marks`."""
+        found = []
+        for column, marks in places:
+            is_first = column not in seen
+            every = self._flows.marks_of(column.dataset, marks)
+            left = self._flows.new_marks(every, seen.setdefault(column, {}))
+            if is_first or left:
+                found.append(ColumnPlace(column, marks if is_first else left))
+        return found
 
     def _users_of(
         self, name: DatasetName, marks: Marks

@@ -37,6 +37,9 @@ class Mark(NamedTuple):
     time: float
 
 
+Seen = dict[Generation, float]
+"""The generations that a search has followed from a node, each with the time that covers most."""
+
 Marks = frozenset[Mark] | None
 """The generations that a path passes through; None stands for all generations of the walk."""
 
@@ -79,6 +82,22 @@ class TimedFlows:
     def limited(self, name: DatasetName, marks: Set[Mark]) -> Marks:
         """Return marks of writers of a dataset; None for all of its writers."""
         return self.unless_all(marks, self._writing.get(name, set()))
+
+    def new_marks(self, marks: Set[Mark], seen: Seen) -> frozenset[Mark]:
+        """Return the marks that none of `seen` covers, and add them to it.
+
+        Each step leads to the union of what it leads to from each mark, so a search for all nodes
+        needs to follow a mark only once.
+        """
+        known = {mark: seen.get(mark.generation) for mark in marks}
+        found = frozenset(
+            mark
+            for mark, time in known.items()
+            if time is None or (mark.time > time if self.is_up else mark.time < time)
+        )
+        for mark in sorted(found, key=lambda mark: mark.time, reverse=not self.is_up):
+            seen[mark.generation] = mark.time
+        return found
 
     def users(self, name: DatasetName, marks: Marks) -> tuple[Set[Mark], Marks]:
         """Return the generations that a step leads to from a dataset: its writers, or its readers.

@@ -13,7 +13,7 @@ the edges alone: one edge stands for many tasks and runs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cache
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from headwater.graph.nodes import Node
 from headwater.graph.placeholders import handoff_job, is_job
 from headwater.graph.walk import Place, jobs_of, nearest, places_next
 from headwater.identity import DatasetName
-from headwater.lineage.timed_flows import Mark, Marks, TimedFlows
+from headwater.lineage.timed_flows import Mark, Marks, Seen, TimedFlows
 from headwater.projection import Run
 
 _ByNode = defaultdict[Node, set[Mark]]
@@ -83,7 +83,27 @@ class TimedWalk:
 
     def reach(self, starts: Iterable[Node], depth: int) -> dict[Node, int]:
         """Return the number of steps to every node within `depth` steps; -1 means any depth."""
-        return nearest(map(TimedPlace, starts), self.next, depth)
+        places = list(map(TimedPlace, starts))
+        return nearest(places, self.search_from(places), depth)
+
+    def search_from(self, starts: Iterable[TimedPlace]) -> Callable[[TimedPlace], list[TimedPlace]]:
+        """Return a function like `next`, for one search by breadth for the nearest nodes.
+
+        It returns a place again only with generations that the search has not followed from there.
+        """
+        seen: dict[tuple[Node, Node | None], Seen] = {}
+
+        def new(place: TimedPlace) -> TimedPlace | None:
+            key, marks = (place.node, place.via), self._marks(place)
+            if key not in seen:
+                self._flows.new_marks(marks, seen.setdefault(key, {}))
+                return place
+            left = self._flows.new_marks(marks, seen[key])
+            return place._replace(marks=left) if left else None
+
+        for start in starts:
+            new(start)
+        return lambda place: [found for other in self.next(place) if (found := new(other))]
 
     def runs_of(self, place: TimedPlace) -> list[Run]:
         """Return the runs, at the level of the walk, of a job that a path passes through."""

@@ -56,7 +56,7 @@ def find_run(state: State, text: str) -> Run:
         raise NotFoundError(f"no run has the id {text!r}")
     if len(tops) > 1:
         ids = sorted(f"{run.key.run_id} of {run.key.job.name}" for run in tops)
-        raise AmbiguousError(f"{text!r} is the id of {len(ids)} runs", ids[:10])
+        raise AmbiguousError(text, f"is the id of {len(ids)} runs", ids[:10])
     return tops[0]
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from headwater.console.source import Params, Source
-from headwater.errors import MissingQueryError, NotFoundError
+from headwater.errors import AmbiguousError, MissingQueryError, NotFoundError
 from headwater.health.models import Finding, Measure
 from headwater.query.models import Json
 from headwater.text import counted
@@ -129,11 +129,7 @@ def unresolved(error: NotFoundError) -> Json:
     An agent gets it instead of an error, so that it can choose a candidate.
     """
     candidates = list(error.nearest)
-    # Only an ambiguous name has ids as candidates, even in the response of a server.
-    is_ambiguous = bool(candidates) and all(
-        text.startswith(("dataset:", "job:")) for text in candidates
-    )
-    status: Status = "ambiguous" if is_ambiguous else "unknown"
+    status: Status = "ambiguous" if isinstance(error, AmbiguousError) else "unknown"
     answer: Json = {"status": status, "message": shortened(str(error))}
     return answer | ({"candidates": candidates} if candidates else {})
 

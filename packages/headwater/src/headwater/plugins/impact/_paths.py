@@ -54,8 +54,9 @@ def path_answer(
 
 def _data_path(generations: Generations, level: Level, first: Node, last: Node) -> list[PathNode]:
     """Return the path from first to last, searched upstream; empty if there is none."""
-    walk = _walk_from(generations, last, level)
-    found = _searched(TimedPlace(last), walk.next, lambda place: place.node == first)
+    start = TimedPlace(last)
+    above = _walk_from(generations, last, level).search_from([start])
+    found = _searched(start, above, lambda place: place.node == first)
     return [{**node_ref(place.node), "isControl": False} for place in found]
 
 
@@ -84,10 +85,12 @@ def _control_path(
     Such steps lead from job to job, and restart the walk in the data graph of the job above.
     """
 
-    walk_from = cache(lambda root: _walk_from(generations, root, level))
+    @cache
+    def above_from(root: Node) -> Callable[[TimedPlace], list[TimedPlace]]:
+        return _walk_from(generations, root, level).search_from([TimedPlace(root)])
 
     def above(step: _Step) -> Iterable[_Step]:
-        for place in walk_from(step.root).next(step.place):
+        for place in above_from(step.root)(step.place):
             yield _Step(step.root, place, None)
         for node, end in control.next(Stop(step.place.node, step.end), "up"):
             yield _Step(node, TimedPlace(node), end, is_control=True)

@@ -67,7 +67,7 @@ def find_version(state: State, text: str) -> Version:
     if len(names) > 1:
         ids = [f"{node_id(Node.of_dataset(name))}@{text}" for name in names]
         raise AmbiguousError(
-            f"{text!r} is a version of {len(ids)} datasets; pass DATASET@VERSION", ids[:10]
+            text, f"is a version of {len(ids)} datasets; pass DATASET@VERSION", ids[:10]
         )
     if names and (found := _of_dataset(state, names[0], text)) is not None:
         return found
