@@ -45,12 +45,12 @@ class TreeNode(NodeRef):
     """A node of a tree."""
 
     isRepeated: bool
-    """True if the node was expanded elsewhere in the tree."""
+    """True if the node was expanded elsewhere in the tree, with the same runs."""
     hasMore: bool
     """True if neighbors of the node are not shown."""
     children: list[TreeNode]
     run: RunSummary | None
-    """Of a job, the run that its edges come from."""
+    """Of a job, the newest run that its edges on this path come from."""
     latestRun: RunSummary | None
     """Of a job, its newest run."""
     aliases: list[Name]
