@@ -6,8 +6,8 @@ Each store (1,000 and 50,000 jobs) has two days of runs of the pipelines of `sca
 separate process restores it as a server does. Each question is asked once after the start (and the
 questions above it), again without a new event, and after the events of a task and its pipeline (the
 median of three). Times are CPU milliseconds in the process, without HTTP. A question is stopped
-after 30 CPU-s and marked with D (DeadlineError). SQL texts are read before, as in the background of
-a server. `--stores` keeps the stores.
+after 30 CPU-s and marked with D (DeadlineError). SQL texts are read and the index of the past is
+built before, as in the background of a server. `--stores` keeps the stores.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from headwater.errors import HeadwaterError
 from headwater.http.routes import encoded
 from headwater.log import EventLog, entry_of
 from headwater.plugins.marquez._graphs import get_lineage
+from headwater.plugins.past.store import Index
 from headwater.plugins.sql.background import SqlReader
 from headwater.projection.live import Batch, Live
 from headwater.projection.snapshots.state import gc_paused, save
@@ -71,6 +72,9 @@ def build(path: Path, jobs: int) -> None:
         reader = SqlReader(live)
         reader.read_all()  # as the server does in the background
         reader.close()
+        index = Index(log)
+        while index.advance(BATCH):  # likewise
+            pass
 
 
 def _inputs(pipeline: int) -> list[str]:
@@ -111,7 +115,11 @@ def questions(live: Live, jobs: int) -> dict[str, Callable[[], Any]]:
         "completeness": question("completeness"),
         "v1 lineage, depth 20": marquez,
         "difference of a day": question("diff", from_=NOON, to=NEXT_NOON),
+        # Each has its own time, because questions about the same one share what they read.
         "graph as of a past": question("graph", **around, as_of=NOON),
+        "tree as of a past": question("tree", node=middle, as_of="2026-09-01T12:00:01Z"),
+        "columns as of a past": question("columns", node=middle, as_of="2026-09-01T12:00:02Z"),
+        "impact as of a past": question("impact", node=middle, as_of="2026-09-01T12:00:03Z"),
     }
 
 

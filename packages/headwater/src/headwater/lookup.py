@@ -15,6 +15,7 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id
 from headwater.graph.placeholders import only_datasets
 from headwater.identity import canonical_name
+from headwater.partial import PartialState
 from headwater.projection import State
 from headwater.query.models import NodeType
 
@@ -133,7 +134,7 @@ def _by_short_name(state: State, text: str, type_: str | None) -> Node:
 def _best_matches(state: State, text: str, type_: str | None) -> list[Node]:
     """Return the nodes with this name, else those whose name ends with it, else of other types."""
     whole, part, other_whole, other_part = (set[Node]() for _ in range(4))
-    for name, node in _all_names(state):
+    for name, node in _names_like(state, text):
         is_other = type_ not in (None, node.type)
         if text in (name, f"{node.namespace}{':' if is_other else '/'}{name}"):
             (other_whole if is_other else whole).add(node)
@@ -163,6 +164,18 @@ def _unique_names(state: State, text: str, nodes: list[Node]) -> list[str]:
                     fitting.setdefault(name[start:], set()).add(node)
     unique = {node: [name for name, fits in fitting.items() if fits == {node}] for node in nodes}
     return [min(unique[node], key=lambda n: (len(n), n), default=node_id(node)) for node in nodes]
+
+
+def _names_like(state: State, text: str) -> Iterator[tuple[str, Node]]:
+    """Yield the names that a text may be, or the end of, like `_all_names`, and possibly others."""
+    if not isinstance(state, PartialState):
+        yield from _all_names(state)
+        return
+    jobs, names = state.ending_like(text)
+    yield from ((ref.name, Node.of_job(ref)) for ref in jobs)
+    for alias in names:
+        for primary in state.identity.datasets(alias):
+            yield alias.name, Node.of_dataset(primary)
 
 
 def _all_names(state: State) -> Iterator[tuple[str, Node]]:

@@ -180,3 +180,23 @@ def test_edges_state_when_they_were_first_and_last_reported(build: Any) -> None:
     }  # fmt: skip
     assert times(tree_answer(state, "dataset:db:a", "down")["down"])["load"] == ("08", "10")
     assert tree_answer(state, "r", level="query")["up"]["children"][0]["seen"] is None
+
+
+def test_control_tree_of_two_jobs_above_each_other(build: Any) -> None:
+    """A walk along control edges reaches the same job as a part and from outside."""
+    after = {
+        name: {"jobDependencies": {"upstream": [{"job": {"namespace": "demo", "name": name}}]}}
+        for name in ("one", "other")
+    }
+    state = build.state(
+        build.run("START", "r0", "one", "08:00:00", facets=after["other"]),
+        build.run(
+            "START", "r1", "other", "08:00:01",
+            parent=("r0", "one"), root=("r0", "one"), facets=after["one"],
+        ),
+        build.run(
+            "START", "r0", "one", "08:00:02", parent=("r1", "other"), root=("r0", "one")
+        ),
+    )  # fmt: skip
+    tree = tree_answer(state, "job:demo:one", "both", level="task", control=True)
+    assert [child["name"] for child in tree["up"]["children"]] == ["other", "other"]

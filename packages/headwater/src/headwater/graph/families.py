@@ -82,14 +82,11 @@ class Families:
         """Return, for each job or derivation, those connected with it by a handoff."""
         state = self._state
         found: dict[JobRef, set[JobRef]] = defaultdict(set)
-        for source, readers in state.handoffs.items():
-            for reader in readers:
-                found[source].add(reader)
-                found[reader].add(source)
-        for record in state.datasets.values():
-            if record.derivation is not None:
-                derived = derivation(state.identity.primary(record.name))
-                for source in parsed(record.derivation[1], parse_derivation).jobs:
-                    found[source].add(derived)
-                    found[derived].add(source)
+        pairs = [(source, ref) for source, readers in state.handoffs.items() for ref in readers]
+        for name, facet in state.derivations():
+            derived = derivation(state.identity.primary(name))
+            pairs += [(source, derived) for source in parsed(facet, parse_derivation).jobs]
+        for one, other in pairs:
+            found[one].add(other)
+            found[other].add(one)
         return found

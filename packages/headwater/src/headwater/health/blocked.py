@@ -9,7 +9,7 @@ stale.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from headwater import deadline
@@ -28,6 +28,8 @@ from headwater.health.failing import failed_checks, failing_jobs, reported_job_t
 from headwater.health.freshness import rhythm_of
 from headwater.health.project import removed_model
 from headwater.health.recovery import failed_since, successors
+from headwater.identity import DatasetName
+from headwater.partial import PartialState
 from headwater.projection import Run, RunKey, RunState, State, outcome
 from headwater.projection.derived import (
     ancestry_of,
@@ -77,14 +79,16 @@ def _all_blockers(state: State, node: Node) -> list[Blocker]:
     A removed dataset or model is never blocked. A dataset that a failed job itself writes (distance
     1) is blocked even if it was not due. A pipeline is not blocked by its own tasks.
     """
-    stand_ins = [stand_in for stand_in in _stand_ins(state, node) if stand_in in _behind(state)]
+    stand_ins = [
+        stand_in for stand_in in _stand_ins(state, node) if _failures_above(state, stand_in)
+    ]
     is_removed = bool(stand_ins) and node.type == "dataset" and is_gone(state, node.dataset_name)
     if not stand_ins or is_removed or removed_model(state, node) is not None:
         return []
     found = (
         blocker
         for stand_in in stand_ins
-        for blocker in _behind(state)[stand_in]
+        for blocker in _failures_above(state, stand_in)
         if (blocker.distance == 1 and node.type == "dataset") or _was_due(state, stand_in, blocker)
         if stand_in == node or _pipeline_above(state, blocker) != node.job_ref
     )
@@ -135,7 +139,7 @@ def risks_of(state: State, node: Node) -> list[Node]:
 
     They block the node now, or once it is due, unless they are corrected before.
     """
-    near = [b for stand_in in _stand_ins(state, node) for b in _behind(state).get(stand_in, ())]
+    near = [b for stand_in in _stand_ins(state, node) for b in _failures_above(state, stand_in)]
     return list(dict.fromkeys(blocker.subject for blocker in sorted(near, key=_nearness)))
 
 
@@ -147,7 +151,8 @@ def _stand_ins(state: State, node: Node) -> list[Node]:
     if node.type == "dataset":
         return [node]
     known, graph = generations_of(state), graph_of(state, Level.TASK)
-    if known.families.of(node.job_ref) not in _families_behind(state):
+    is_partial = isinstance(state, PartialState)
+    if not is_partial and known.families.of(node.job_ref) not in _families_behind(state):
         return []
     if graph.has_job(node.job_ref):
         return [node]
@@ -165,30 +170,58 @@ def _families_behind(state: State) -> set[Family]:
     return {families.of(node.job_ref) for node in _behind(state) if node.type == "job"}
 
 
+def _failures_above(state: State, node: Node) -> Sequence[Blocker]:
+    """Return the failed jobs and checks behind which a node is; see `_behind`."""
+    if not isinstance(state, PartialState):
+        return _behind(state).get(node, ())
+    state.will_walk("up", *node)
+    above = reach(graph_of(state, Level.TASK), node, "up", -1, neighbors).keys()
+    families = generations_of(state).families
+    jobs = {ref for n in above if n.type == "job" for ref in families.of(n.job_ref).jobs}
+    names = {n.dataset_name for n in above if n.type == "dataset"}
+    failing = failing_jobs(state, [ref for ref in jobs if ref in state.jobs])
+    return _found_behind(state, failing, failed_checks(state, names), above).get(node, ())
+
+
 @until_stale
 def _behind(state: State) -> dict[Node, list[Blocker]]:
     """Return the nodes that were not written since a job or a check upstream failed.
 
     Each has the jobs and checks behind which it is, at any distance. Whether it was due does not
-    matter here. If a pipeline run failed without a failed task, its tasks stand for it.
+    matter here.
+    """
+    return _found_behind(state, failing_jobs(state), failed_checks(state))
+
+
+def _found_behind(
+    state: State,
+    failing: Mapping[JobRef, Run],
+    checks: Iterable[tuple[DatasetName, Check]],
+    within: Set[Node] | None = None,
+) -> dict[Node, list[Blocker]]:
+    """Return the nodes that were not written since some jobs and checks failed.
+
+    If a pipeline run failed without a failed task, its tasks stand for it. `within` are the nodes
+    through which a failure is followed; None for all.
     """
     graph = graph_of(state, Level.TASK)
     found: dict[Node, list[Blocker]] = {}
-    for ref, run in failing_jobs(state).items():
+    for ref, run in failing.items():
         root, since = Node.of_job(ref), failed_since(state, run)
         steps: dict[Node, int] = {}
         if graph.has_job(ref):
-            steps = _waiting(state, graph, root, ref, since, run)
+            steps = _waiting(state, graph, root, ref, since, run, within=within)
             del steps[root]
         elif causes_of(state, run) == [run]:  # no reported task failed
             for part in _possibly_missed_tasks(state, graph, root, run):
-                below = _waiting(state, graph, part, ref, since)
+                below = _waiting(state, graph, part, ref, since, within=within)
                 steps |= {node: distance + 1 for node, distance in below.items()}
         for node, distance in steps.items():
             blocker = Blocker(distance, root, run, ended_at(state, run), root)
             found.setdefault(node, []).append(blocker)
-    for name, check in failed_checks(state):
-        for node, blocker in _behind_check(state, graph, Node.of_dataset(name), check).items():
+    for name, check in checks:
+        behind = _behind_check(state, graph, Node.of_dataset(name), check, within)
+        for node, blocker in behind.items():
             found.setdefault(node, []).append(blocker)
     return found
 
@@ -215,7 +248,7 @@ def _possibly_missed_tasks(state: State, graph: EffectiveGraph, root: Node, run:
 
 
 def _behind_check(
-    state: State, graph: EffectiveGraph, checked: Node, check: Check
+    state: State, graph: EffectiveGraph, checked: Node, check: Check, within: Set[Node] | None
 ) -> dict[Node, Blocker]:
     """Return the nodes that were not written since a check of a dataset failed.
 
@@ -229,7 +262,7 @@ def _behind_check(
         runs = (above, *descendants_of(state, above))
         since = min((began for run in runs if (began := began_at(state, run))), default=0)
         failed, by = check.run.key.job, Node.of_job(check.run.key.job)
-    steps = _waiting(state, graph, checked, failed, since)
+    steps = _waiting(state, graph, checked, failed, since, within=within)
     return {
         node: Blocker(distance + 1, by, check.run, check.time, checked)
         for node, distance in steps.items()
@@ -244,6 +277,8 @@ def _waiting(
     failed: JobRef | None,
     since: int,
     part: Run | None = None,
+    *,
+    within: Set[Node] | None,
 ) -> dict[Node, int]:
     """Return a node and those downstream that did not run since a job failed, by distance.
 
@@ -252,7 +287,7 @@ def _waiting(
 
     `failed` is the job that failed; None for a check without a run. `since` is the time, in
     microseconds, from which a run counts as newer than the failure, see `failed_since`. The walk
-    starts at `root` and ends at the nodes that ran since.
+    starts at `root`, stays `within` some nodes (None: all) and ends at the nodes that ran since.
     """
 
     own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}
@@ -265,6 +300,7 @@ def _waiting(
         return [
             neighbor
             for neighbor in below
+            if within is None or neighbor in within
             if _ran_at(state, _loaders(state, neighbor, own, since), failed, part) < since
         ]
 

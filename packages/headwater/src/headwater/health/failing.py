@@ -6,7 +6,7 @@ by `place_of_run`: their start, then their id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import partial
 from math import inf
 
@@ -244,9 +244,10 @@ def failing_run(state: State, ref: JobRef) -> Run | None:
     return max(failed, key=partial(place_of_run, state), default=None)
 
 
-def failing_jobs(state: State) -> dict[JobRef, Run]:
-    """Return all jobs that fail now, each with its failed run."""
-    found = {ref: failing_run(state, ref) for ref in sorted(possibly_failing(state))}
+def failing_jobs(state: State, refs: Iterable[JobRef] | None = None) -> dict[JobRef, Run]:
+    """Return all jobs that fail now, or those of some jobs, each with its failed run."""
+    candidates = sorted(possibly_failing(state) if refs is None else refs)
+    found = {ref: failing_run(state, ref) for ref in candidates}
     return {ref: run for ref, run in found.items() if run is not None}
 
 
@@ -265,9 +266,15 @@ def possibly_failing(state: State) -> Set[JobRef]:
     return generations_of(state).jobs_where("failing", may_fail, may_be_failed)
 
 
-def failed_checks(state: State) -> Iterator[tuple[DatasetName, Check]]:
-    """Yield the datasets whose newest checks failed, each with those of one run or one event."""
-    for name in sorted(_names_with_failures(state) | _failed_without_run(state)):
+def failed_checks(
+    state: State, names: Iterable[DatasetName] | None = None
+) -> Iterator[tuple[DatasetName, Check]]:
+    """Yield all datasets whose newest checks failed, or those of some.
+
+    Each is yielded with the checks of one run or one event.
+    """
+    every = _names_with_failures(state) | _failed_without_run(state) if names is None else names
+    for name in sorted(every):
         failures = current_failures(state, checks_of(state, name))
         checks = {check.run.key if check.run else check.time: check for check, _ in failures}
         yield from ((name, check) for check in checks.values())

@@ -16,6 +16,7 @@ from headwater.datasets.quality import has_only_removed_tests
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.nodes import Node, facets_of
+from headwater.partial import PartialState
 from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of
 from headwater.runs.summary import newest_run, place_of_run
@@ -36,7 +37,7 @@ def removed_model(state: State, node: Node) -> Removed | None:
 
     Return None if no manifest shows it.
     """
-    if not _has_manifest(state):
+    if not isinstance(state, PartialState) and not _has_manifest(state):
         return None
     if node.type == "job":
         return _removed_job(state, node.job_ref)

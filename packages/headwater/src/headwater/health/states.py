@@ -36,6 +36,7 @@ from headwater.health.rules import (
     newest_runs,
 )
 from headwater.kept import everything, kept, touched_nodes, watch_writers
+from headwater.partial import PartialState
 from headwater.projection import State, outcome
 from headwater.projection.derived import last_event_time
 
@@ -117,7 +118,10 @@ class NodeStates:
             self.touched |= touched
             self._drop(touched)
         if is_new_event or minute != self._now // _MINUTE:
-            self._restate({*self._unsettled, *possibly_unhealthy(state)})
+            # Nothing is kept of a partial state: it has not all nodes that fail.
+            is_partial = isinstance(state, PartialState)
+            concerned = set(self._found) if is_partial else possibly_unhealthy(state)
+            self._restate(self._unsettled | concerned)
         if state.now < self._now or stale_after != self._stale_after:
             self._restate(set(self._found))
         while self._due and self._due[0][0] < state.now:

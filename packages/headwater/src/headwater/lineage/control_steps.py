@@ -32,6 +32,10 @@ class Stop(NamedTuple):
     end: End | None = None
 
 
+def _place(stop: Stop) -> tuple[Node, str]:
+    return stop.node, stop.end or ""
+
+
 class ControlSteps:
     """The control edges of a state at a level.
 
@@ -72,12 +76,12 @@ class ControlSteps:
             return []
         ref, edges = stop.node.job_ref, self._edges[way]
         if stop.end == _FAR[way] and (parts := self._parts(ref, way)):
-            return sorted(self._entered(part, way) for part in parts)
+            return sorted((self._entered(part, way) for part in parts), key=_place)
         found = {self._entered(other, way) for other in edges.get(ref, ())}
         above = next((job for job in self._above(ref) if edges.get(job)), None)
         if above and not any(above in self._above(other) for other in edges.get(ref, ())):
             found.add(Stop(Node.of_job(above), "start" if way == "up" else "end"))
-        return sorted(found)
+        return sorted(found, key=_place)
 
     def _entered(self, ref: JobRef, way: Way) -> Stop:
         is_above = self._generations.levels.of(ref) > self._level

@@ -29,12 +29,13 @@ from headwater.lineage.control import control_edges
 from headwater.lineage.walked_graph import walked_from
 from headwater.lookup import find_node
 from headwater.nodes.summary import node_summary
+from headwater.partial import PartialState, Way
 from headwater.projection import State
 from headwater.query.parameters import Depth, Grade, LevelName, Name
 from headwater.query.registry import Times, query
 from headwater.runs.summary import newest_run
 
-_WAYS = ("up", "down")
+_WAYS: tuple[Way, Way] = ("up", "down")
 _OTHER = {"up": "down", "down": "up"}
 
 
@@ -60,6 +61,8 @@ def graph_answer(
     step = over or neighbors
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, (up, down), strict=True):
+        if isinstance(state, PartialState):
+            state.will_walk(way, *root)
         walked = walked_from(generations, root, way, chosen)
         far = [reach(walked, start, way, -1, over) for start in roots]
         shown |= {node for steps in far for node, count in steps.items() if count <= depth}

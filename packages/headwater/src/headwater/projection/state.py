@@ -223,3 +223,8 @@ class State:
     def shape(self) -> tuple[int, int]:
         """A value that changes if an event changes edges without a run or removes an alias."""
         return self.structure_changes, self.identity.rebuilds
+
+    def derivations(self) -> list[tuple[DatasetName, bytes]]:
+        """Return the packed facets of the datasets whose sources are stated without a job."""
+        found = ((record.name, record.derivation) for record in self.datasets.values())
+        return [(name, stated[1]) for name, stated in found if stated is not None]

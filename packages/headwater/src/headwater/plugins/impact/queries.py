@@ -6,6 +6,7 @@ from headwater.graph.current import generations_of, level_of
 from headwater.graph.nodes import node_id
 from headwater.lineage import models
 from headwater.lookup import find_dataset, find_node
+from headwater.partial import PartialState
 from headwater.plugins.impact._drop import drop_verdict, unknown_readers
 from headwater.plugins.impact._impact import column_impact, impact
 from headwater.plugins.impact._paths import path_answer
@@ -33,6 +34,8 @@ def impact_answer(
     """
     found = find_node(state, node) if field is None else find_dataset(state, node)
     generations = generations_of(state)
+    if isinstance(state, PartialState):
+        state.will_walk("down", *found)
     if field is None:
         affected = impact(generations, found, level_of(level), depth)
         return {
