@@ -67,7 +67,7 @@ def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
 
 
 def touched_nodes(state: State, revision: int, shape: tuple[int, int]) -> set[Node] | None:
-    """Return the nodes that events since a revision may concern, besides failures upstream.
+    """Return the nodes that events since a revision may concern, without effects of failures.
 
     These are the datasets that an event names, the jobs of the families of changed jobs, and the
     datasets that these write. Only datasets that a caller passed to `watch_writers` are found by
@@ -89,7 +89,7 @@ def touched_nodes(state: State, revision: int, shape: tuple[int, int]) -> set[No
 
 
 def watch_writers(state: State, name: DatasetName) -> None:
-    """Let `touched_nodes` return a dataset after events about the jobs that write it now."""
+    """Make `touched_nodes` return a dataset after events about the jobs that write it now."""
     written = kept(state, _written)
     for ref in generations_of(state).writers(name):
         written[ref].add(name)

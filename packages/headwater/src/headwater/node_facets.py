@@ -72,7 +72,7 @@ def is_file(state: State, node: Node) -> bool:
 
 
 def _stated_kind(state: State, node: Node) -> str | None:
-    """Return the kind that the datasetType facet of the first name with one states."""
+    """Return the kind in the datasetType facet of the first name that has one; else None."""
     for book in facets_of(state, node):
         if stated := book.parsed(DatasetType).datasetType:
             return _KINDS.get(stated.upper(), "table")

@@ -24,7 +24,7 @@ FILE_ENDING = re.compile(
 def title_of_dataset(name: str) -> str:
     """Return the last part of the name of a dataset, as the page shows it.
 
-    A path ends with the part behind its last slash, and a file keeps its dots.
+    The last part of a path is behind its last slash, and a file keeps its dots.
     """
     bare = name.rstrip("/")
     is_path = "/" in bare or FILE_ENDING.search(bare.lower())

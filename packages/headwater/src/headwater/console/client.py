@@ -143,12 +143,15 @@ class Client:
 
     @property
     def shown_moment(self) -> datetime:
-        """Return the moment of the answers: the earlier one of the options, or the present."""
+        """Return the moment of the answers: the earlier of the two options, or the present."""
         texts = [text for text in (self.as_of, self.known_at) if text]
         return min((self._time_of(text) for text in texts), default=present())
 
     def _time_of(self, text: str) -> datetime:
-        """Return the time of an option: itself, or the end of the run with this id."""
+        """Return the time of an option, or the end of a run, if the option is a run id.
+
+        For a run that has not ended, this is the present.
+        """
         text = moment(text, "--as-of")
         with suppress(ValueError):
             return datetime.fromisoformat(text)

@@ -242,7 +242,7 @@ def localized(text: str) -> str:
 
 
 def present() -> datetime:
-    """Return the local time."""
+    """Return the current time, in the local time zone."""
     return datetime.now().astimezone()
 
 

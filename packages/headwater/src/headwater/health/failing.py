@@ -140,7 +140,7 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
 
 
 def _finished_with_failures(state: State, ref: JobRef) -> list[Run]:
-    """Return the finished runs of a job below others, unless those that may decide all succeeded.
+    """Return the finished runs of a job that have parents; empty without decisive failures.
 
     The result is cached. Whether a failed run was repeated is not part of it: this changes with
     runs of other jobs, if a run above it is repeated.

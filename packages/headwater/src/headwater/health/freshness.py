@@ -110,8 +110,8 @@ def rhythm_of(state: State, ref: JobRef, *, needs_reason: bool = True) -> Rhythm
 def overdue_after(state: State, node: Node) -> float:
     """Return the time, in microseconds, after which a node is late, unless another rule applies.
 
-    It is infinite without evidence of a schedule. Nearly all datasets need no generations for it,
-    so that it is much faster than the rhythm of `rhythm_of_writes`, which has the same limit.
+    It is infinite without evidence of a schedule. For nearly all datasets, it is determined without
+    generations, so this is much faster than `rhythm_of_writes`, which has the same limit.
     """
     if node.type == "dataset":
         rhythm = _rhythm_by_reports(state, node.dataset_name)

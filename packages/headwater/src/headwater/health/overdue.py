@@ -1,4 +1,4 @@
-"""The overdue jobs and datasets: the only ones about which findings of lateness are reported.
+"""Overdue jobs and datasets. Only these have findings about lateness.
 
 A job that only runs below others, such as a task, has no finding of its own.
 
@@ -37,12 +37,12 @@ class Overdue:
     """The nodes whose usual interval has passed, as of the last update."""
 
     def __init__(self, state: State) -> None:
-        """Create it without nodes: none is checked yet."""
+        """Start without nodes; `update` checks them."""
         self._state = state
         self._now = state.now
         self._after: dict[Node, float] = {}
         self._next: list[tuple[float, Node]] = []
-        """The times in `_after` that have not passed, a heap; some are former ones."""
+        """A heap of the times in `_after` that have not passed. Some are outdated."""
         self._overdue: set[Node] = set()
         self._unchecked: dict[Node, None] = {}
         self._revision, self._shape = -1, (-1, -1)
@@ -53,7 +53,7 @@ class Overdue:
         return len(self._unchecked)
 
     def of(self, type_: NodeType) -> Iterator[Node]:
-        """Yield the overdue jobs or datasets that are checked, in no order."""
+        """Yield the overdue jobs or datasets among the checked nodes, in no order."""
         return (node for node in self._overdue if node.type == type_)
 
     def update(self, *, in_part: bool = False) -> None:
@@ -73,7 +73,7 @@ class Overdue:
         some = deadline.within(_SECONDS, waiting, least=_LEAST)
         for node in some if in_part else deadline.watched(waiting):
             if exists(state, node) and self._check(node):
-                states.of(node)  # which takes long, so that it is part of the limited time
+                states.of(node)  # slow, so the time limit must include it
             del self._unchecked[node]
         while self._next and self._next[0][0] < state.now:
             time, node = heapq.heappop(self._next)

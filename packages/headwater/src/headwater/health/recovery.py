@@ -2,8 +2,8 @@
 
 The states of nodes and gates use this one rule. A failed run has recovered if a successor wrote the
 dataset: a job that wrote it for the first time after the failure, and reads all that the failed job
-read for it. If it reported neither a version nor rows, it has also recovered once its own job wrote
-the dataset, even if the job keeps the rows that it finds. Other jobs that write the dataset may
+read for it. A failed run that reported neither a version nor rows has also recovered once its own
+job wrote the dataset, even if the job keeps earlier rows. Other jobs that write the dataset may
 write other rows. A failed stream has recovered as soon as it runs again, because it never
 completes. A later run of the pipeline without the task proves nothing: the task may have been left
 out, as by `dbt run --select`.
@@ -49,7 +49,7 @@ def _is_attempt_repeated(state: State, run: Run, name: DatasetName, until: float
     """Return True if a run failed without a version or rows, and its job wrote the dataset since.
 
     `until` is the time by which the job must have completed. Runs under the same parent run are
-    left out: they may be other elements of a mapped task, and `was_repeated` knows retries.
+    left out: they may be other elements of a mapped task, and `was_repeated` handles retries.
     """
     known = generations_of(state)
     task = known.levels.owner(run, Level.TASK)

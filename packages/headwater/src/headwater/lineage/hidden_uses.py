@@ -201,7 +201,7 @@ def _read_of(name: DatasetName) -> re.Pattern[str]:
 
 
 def _reports(state: State, run: Run, name: DatasetName) -> bool:
-    """Return True if a run reports that it reads or writes a dataset, so that its text is not read.
+    """Return True if a run reports that it reads or writes a dataset; its text is not searched.
 
     `_may_read` returns False for such a run, but it needs a pattern for each dataset.
     """

@@ -118,7 +118,7 @@ def likely_partner(state: State, name: DatasetName) -> Pair | None:
 
 
 def likely_namesake(state: State, name: DatasetName) -> Pair | None:
-    """Return the likely partner of a written dataset among those whose names end alike.
+    """Return the likely partner of a written dataset, among names with the same last part.
 
     This is cheaper than `likely_partner`: only these datasets are compared.
     """
@@ -181,7 +181,7 @@ def _by_title(state: State) -> dict[str, list[DatasetName]]:
 
 
 def _only_readers(generations: Generations, name: DatasetName) -> list[JobRef]:
-    """Return the readers of a dataset that no job writes; none if it is gone."""
+    """Return the readers of a dataset; empty if a job writes it or it no longer exists."""
     is_written = generations.writers(name) or is_gone(generations.state, name)
     return [] if is_written else _readers(generations, name)
 

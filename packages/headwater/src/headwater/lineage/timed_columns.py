@@ -1,4 +1,4 @@
-"""Walks over columns that follow the flows of data between runs, like those over nodes."""
+"""Walks over columns that follow the flows of data between runs, as `timed_walk` does for nodes."""
 
 from __future__ import annotations
 

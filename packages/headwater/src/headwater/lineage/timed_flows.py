@@ -38,7 +38,7 @@ class Mark(NamedTuple):
 
 
 Seen = dict[Generation, float]
-"""The generations that a search has followed from a node, each with the time that covers most."""
+"""The generations that a search has followed from a node, each with the time that allows most."""
 
 Marks = frozenset[Mark] | None
 """The generations that a path passes through; None stands for all generations of the walk."""
@@ -86,8 +86,8 @@ class TimedFlows:
     def new_marks(self, marks: Set[Mark], seen: Seen) -> frozenset[Mark]:
         """Return the marks that none of `seen` covers, and add them to it.
 
-        Each step leads to the union of what it leads to from each mark, so a search for all nodes
-        needs to follow a mark only once.
+        A step from several marks leads to the union of the steps from each of them, so a search for
+        all nodes needs to follow a mark only once.
         """
         known = {mark: seen.get(mark.generation) for mark in marks}
         found = frozenset(
@@ -123,9 +123,9 @@ class TimedFlows:
         return found
 
     def closed(self, marks: Set[Mark], name: DatasetName) -> set[Mark]:
-        """Return generations that wrote a dataset, with all that rows in it passed before or since.
+        """Return writers of a dataset, with the others that its rows passed before (`up`) or since.
 
-        That is, those whose rows they kept in it or wrote again from it.
+        The rows passed a writer if it kept them in the dataset, or read and wrote them again.
         """
         found, open_ = set(marks), list(marks)
         for mark in deadline.popped(open_):
@@ -140,7 +140,7 @@ class TimedFlows:
     def through(self, mark: Mark, name: DatasetName) -> Iterator[tuple[Mark, bool]]:
         """Yield the generations that data flows from (`up`) or to through a dataset.
 
-        With each, True if rows of the dataset were kept instead of read.
+        Each comes with True if rows of the dataset were kept instead of read.
         """
         generation, time = mark
         of_writes = self._generations.times.of_writes

@@ -57,7 +57,7 @@ class TimedWalk:
         way: str,
         level: Level,
     ) -> None:
-        """Use the generations reached from a root (`walked`), and the graph made of them."""
+        """Use the generations reached from a root (`walked`), and their graph."""
         self._levels, self._graph = generations.levels, graph
         self._way, self._level = way, level
         self._flows = TimedFlows(generations, walked, root, way)
@@ -87,7 +87,7 @@ class TimedWalk:
         return nearest(places, self.search_from(places), depth)
 
     def search_from(self, starts: Iterable[TimedPlace]) -> Callable[[TimedPlace], list[TimedPlace]]:
-        """Return a function like `next`, for one search by breadth for the nearest nodes.
+        """Return a function like `next`, for one breadth-first search for the nearest nodes.
 
         It returns a place again only with generations that the search has not followed from there.
         """
@@ -172,7 +172,7 @@ class TimedWalk:
     def _add_datasets(
         self, found: _ByNode, marks: Iterable[Mark], via: DatasetName | None
     ) -> Mapping[DatasetName, set[Mark]]:
-        """Add the datasets that generations wrote from an input; return who wrote each of them."""
+        """Add the datasets that generations wrote from an input; return the writers of each."""
         writers: defaultdict[DatasetName, set[Mark]] = defaultdict(set)
         for mark in marks:
             edges = mark.generation.edges

@@ -1,4 +1,4 @@
-"""The graph of the nodes upstream or downstream of a node, made of the generations on the way."""
+"""The graph of the nodes upstream or downstream of a node, from the generations on the way."""
 
 from __future__ import annotations
 

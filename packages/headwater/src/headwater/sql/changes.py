@@ -136,10 +136,10 @@ def changes_in(
 
 
 def _swaps_in(statements: list[str], targets: set[str]) -> dict[str, str]:
-    """Return the changes of swapped tables that are no renames.
+    """Return the changes of swapped tables that are not renames.
 
-    If the text filled one of them before, both have other rows now. If not both are among
-    `targets`, none has a change.
+    If the text wrote one of them before the swap, both have other rows now. Unless both are among
+    `targets`, neither has a change.
     """
     found: dict[str, str] = {}
     for place, statement in enumerate(statements):

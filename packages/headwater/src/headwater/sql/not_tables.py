@@ -84,9 +84,9 @@ def other_names(unread: Mapping[str, bool], added: Collection[str]) -> set[str]:
 
     `unread` are the inputs that the text does not read, each with True for a model; `added` are the
     tables that it reads and the run lists neither as input nor as output. With `--defer`, the text
-    reads the table of the same name in another schema. A source has its name in place of that of
-    its table if the text reads as many unlisted tables of the same schema. Otherwise, a macro may
-    read the input in another query.
+    reads the table of the same name in another schema. dbt lists a source
+    under another name than its table if the text reads as many unlisted tables of the same schema.
+    Otherwise, a macro may read the input in another query.
     """
     tables = {last(name) for name in added}
     deferred = {name for name in unread if last(name) in tables}

@@ -140,10 +140,10 @@ def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[models.
 def _differs(
     before: models.RunWork, did: models.RunWork, key: _Compared, *, is_partial: bool
 ) -> bool:
-    """Return True if a run differs from the one before it, by what both reported.
+    """Return True if the reports of a run and of the run before it differ.
 
-    Of a run that has not completed, the report is partial: only what it added counts. A commit that
-    one of the two did not report is unknown, and no difference.
+    The report of a run that has not completed is partial, so only its additions count. A commit
+    that one of the two did not report is unknown, and does not count as a difference.
     """
     if key == "code":
         return {} not in (before[key], did[key]) and before[key] != did[key]

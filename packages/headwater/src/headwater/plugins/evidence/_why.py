@@ -162,7 +162,7 @@ def _why(
 
 
 def _replaced(generations: Generations, newest: Generation, edge: _Edge) -> models.Replaced | None:
-    """Return if the rows that the newest run with an edge wrote were replaced or removed since.
+    """Return `yes` or `maybe` if the rows of the newest run with an edge were replaced since.
 
     None if no run is known to have done so, for an edge that only reads, and without runs.
     """

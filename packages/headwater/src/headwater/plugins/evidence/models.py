@@ -34,7 +34,7 @@ class WhyJob(Answer):
     writes: NodeRef | None
     grade: Grade
     replaced: Replaced | None
-    """Whether the rows that the newest run with the edge wrote were replaced or removed since.
+    """State if the rows that the newest run with the edge wrote were replaced or removed since.
     Null if no run is known to have done so, and for an edge that only reads."""
     statedBy: list[EdgeStatement]
     """Sources in the newest run with the edge."""

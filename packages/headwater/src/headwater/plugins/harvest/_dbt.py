@@ -246,7 +246,7 @@ class _Invocation:
             yield exposure_event(self._ref.namespace, exposure, self._tables_above(node), at)
 
     def freshness(self, results: Artifact) -> Iterator[RunEvent]:
-        """Yield the events of the checks of sources; call `events` before."""
+        """Yield the events of the checks of sources; call `events` first."""
         runs = freshness_runs(results, self._manifest, self._ref.namespace, self._dataset)
         for run in runs:
             yield from run.events()

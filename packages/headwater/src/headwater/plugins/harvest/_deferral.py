@@ -46,7 +46,7 @@ def _above(manifest: Any, node: str) -> set[str]:
 
 
 def _deferred_schema(table: Any, text: str) -> dict[str, str]:
-    """Return the database and schema in which a query reads a table; empty if as in its node."""
+    """Return the database and schema in which a query reads a table; empty if its node has them."""
     relation = table.get("relation_name") or ""
     if not relation or relation in text:
         return {}

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 _MARK = "only_freshness"
 _SUCCESS = {"pass": True, "warn": False, "error": False}
-"""Whether a source is fresh, by the status of its result."""
+"""True for a fresh and False for a stale source, by the status of its result."""
 _CRITERIA = {"warn": ("warn_after",), "error": ("error_after",)}
 """The criterion that a stale source does not meet; a fresh source meets all."""
 
@@ -57,7 +57,7 @@ def run_results(path: Path, freshness: Artifact) -> Artifact:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no JSON.
+        ValueError: the file is not JSON.
     """
     try:
         results: Artifact = orjson.loads(path.read_bytes())

@@ -193,7 +193,7 @@ def writes_to_repeat(
     """Yield the writes of the datasets that contain the bad versions or their data now.
 
     A dataset that was written again without the data is left out. So are views, unless they are bad
-    themselves: they show other rows once the tables below them are written again.
+    themselves: they show other rows once the tables upstream are written again.
     """
     for named in versions:
         present = {generation.writer for generation in generations.writing(named.name)}
@@ -260,5 +260,5 @@ def _own_gaps(
         message = "The command that runs these pipelines again is unknown"
         yield {"kind": "no_command", "message": message, "jobs": jobs}
     if keeping:
-        message = "Running these jobs again may not remove the bad rows, because they keep rows"
+        message = "These jobs keep earlier rows, so a new run may not remove the bad rows"
         yield {"kind": "keeps_rows", "message": message, "jobs": [name_of(ref) for ref in keeping]}

@@ -229,7 +229,7 @@ def candidates_of(
 ) -> Iterator[Node]:
     """Yield a superset of the nodes that contain the words; without an index, all nodes.
 
-    The index is updated before, unless it was updated (`is_updated`) for the same query.
+    The index is updated first, unless it was updated (`is_updated`) for the same query.
     """
     index = current_index(state) if is_updated else index_of(state, is_for_names=is_for_names)
     if index is not None:

@@ -109,7 +109,7 @@ def moved_rows(sql: str) -> str | None:
 def altered_columns(sql: str, session: Session) -> frozenset[tuple[Table, str]] | None:
     """Return the columns that an ALTER TABLE names, except dropped ones; None for any other text.
 
-    None, too, if it may name others, as for foreign keys and partitions. A renamed column is named
+    Also None if it may name others, as for foreign keys and partitions. A renamed column is named
     by both of its names: whatever uses one uses the other.
     """
     if not _ALTER.match(sql):

@@ -194,7 +194,7 @@ def _findings_of_task(state: State, run: Run, blocked: Blocked) -> Iterator[Find
 
 
 def _doubted_runs(state: State) -> Iterator[Finding]:
-    """Yield warnings about newest runs that may not have completed, without those below them."""
+    """Yield warnings about newest runs that may not have completed, except runs below them."""
 
     def is_doubted(run: Run) -> bool:
         return doubt_of_completion(run) is not None

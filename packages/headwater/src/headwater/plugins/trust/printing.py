@@ -142,7 +142,8 @@ def _share(name: str, measure: models.MeasureResult) -> str:
     """Return how many of the runs that a measure applies to reported what it is about."""
     runs, share = counted(measure["runs"], "run"), measure["share"]
     if share is None:
-        return f"unknown for {measure['unknownRuns']:,} of {runs} if they report {_REPORTED[name]}"
+        unknown = f"{measure['unknownRuns']:,} of {runs}"
+        return f"unknown whether {unknown} report {_REPORTED[name]}"
     return f"{share:.0%} of {runs} report {_REPORTED[name]}"
 
 
