@@ -1,9 +1,9 @@
-"""A state with some events of the log, which notices what a query reads that it lacks.
+"""A state with some events of the log, which registers the missing records that a query reads.
 
-A query that reads a record whose events are not all in the state goes on with what there is, and
-the record's key is added to `Loaded.missing`. The answer then does not count: the caller loads the
-missing keys and asks again, until nothing is missing. A query that reads all records at once raises
-WholeStateError, because only the whole state can answer it.
+A query that reads a record with missing events continues with the events that are loaded, and the
+key of the record is added to `Loaded.missing`. Its answer must not be used: the caller loads the
+missing keys and repeats the query, until no key is missing. A query that reads all records at once
+raises WholeStateError, because only the whole state can answer it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def walk_key(way: Way, type_: str, name: JobRef | DatasetName) -> Key:
 
 
 class WholeStateError(Exception):
-    """A question needs the whole state, or more of it than is worthwhile to load in parts."""
+    """A query needs the whole state, or more of it than is worthwhile to load in parts."""
 
 
 class Loaded:
@@ -95,7 +95,7 @@ class Loaded:
         """False while events are applied, which reads records as well."""
 
     def require(self, key: Key) -> None:
-        """Note that a query reads the record of a key."""
+        """Register that a query reads the record of a key; if it is not loaded, it is missing."""
         if self.is_reading and key not in self.keys:
             if key == _UNKNOWN:
                 raise WholeStateError
@@ -132,7 +132,7 @@ class Records(dict[RecordKey, Record], Generic[RecordKey, Record]):
         return KeysView(self)
 
     def __bool__(self) -> bool:
-        return True  # an empty dict only saves a query the look-up
+        return True  # a test for an empty dict only saves a look-up
 
     def __iter__(self) -> Iterator[RecordKey]:
         self._loaded.require_all()

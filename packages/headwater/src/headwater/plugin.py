@@ -60,7 +60,7 @@ class Plugin:
     """Functions that receive the `EventLog` and a time in microseconds, and return the kinds and
     subjects of muted findings, for which no alert is sent."""
     pasts: Sequence[str] = ()
-    """Functions that answer a query about a past without the whole state of that time. Each
+    """Functions that answer a query about a past time without the whole state of it. Each
     receives the `Live` log, the name of the query, a `Moment` and a function that answers the query
     from a `State`. It returns None for a query that needs the whole state."""
     queries: Sequence[str] = ()

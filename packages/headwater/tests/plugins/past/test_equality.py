@@ -1,4 +1,4 @@
-"""Answers as of a past from some of the events equal those from the whole state."""
+"""Answers as of a past time from some of the events equal those from the whole state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Question = tuple[str, dict[str, Any]]
 
 
 def _questions(nodes: list[str]) -> Iterator[_Question]:
-    """Yield questions about each node, and about its way to another."""
+    """Yield queries about each node, and about its path to another."""
     for node, other in zip(nodes, [*nodes[1:], *nodes[:1]], strict=True):
         for level in (None, "pipeline", "query"):
             yield "tree", {"node": node, "direction": "both", "level": level, "control": True}
@@ -55,7 +55,7 @@ def _nodes(state: State) -> list[str]:
 
 
 def _outcome(state: State, question: _Question) -> bytes:
-    """Return the answer to a question, or its error, as JSON."""
+    """Return the answer to a query, or its error, as JSON."""
     name, parameters = question
     try:
         found = load_queries()[name].answer(state, **parameters)

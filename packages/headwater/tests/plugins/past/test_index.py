@@ -51,7 +51,7 @@ def test_late_event_is_in_the_next_answer(live: Live, build: Any) -> None:
     assert _sources(past, "dataset:db:a") == ["first", "late"]
 
 
-def test_query_as_of_a_past_reads_only_related_events(
+def test_query_as_of_a_past_time_reads_only_related_events(
     live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answering, "_LEAST_EVENTS", 0)
@@ -67,9 +67,7 @@ def test_query_as_of_a_past_reads_only_related_events(
     assert {ref.name for ref in dict.keys(loader.state.jobs)} == {"j3"}
 
 
-def test_question_that_needs_too_many_events_is_left_to_the_whole_state(
-    live: Live, build: Any
-) -> None:
+def test_query_that_needs_too_many_events_uses_the_whole_state(live: Live, build: Any) -> None:
     for number in range(10):
         _add(live, build, f"r{number}", f"j{number}", reads=("db|a",), writes=(f"db|{number}",))
     question = partial(_TREE.answer, node="dataset:db:a", direction="down")
@@ -78,7 +76,7 @@ def test_question_that_needs_too_many_events_is_left_to_the_whole_state(
     assert PartialPast(live, least=11, share=1).answer(_NOON, question) is None
 
 
-def test_incomplete_index_answers_nothing(
+def test_incomplete_index_is_not_used(
     live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answering, "_MOST_NEW", 2)

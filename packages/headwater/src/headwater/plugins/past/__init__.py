@@ -1,4 +1,4 @@
-"""Answer questions about one node as of a past from the events that they need."""
+"""Answer queries about one node as of a past time from the events that they need."""
 
 from headwater.plugin import Plugin
 

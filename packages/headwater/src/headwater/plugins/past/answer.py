@@ -1,4 +1,4 @@
-"""Answer questions about one node as of a past."""
+"""Answer queries about one node as of a past time."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MOST_SHARE = 0.1
 _MOST_EVENTS = 5_000
 """Events of a partial state: loading them takes about two seconds."""
 _MOST_NEW = 500
-"""Events that a question adds to the index; the background worker adds more."""
+"""Events that a query adds to the index; the background worker adds more."""
 _MOST_STATES = 8
 _MOST_WHOLE = 2
-"""Times that are remembered because a question needed the whole state, which `Past` keeps."""
+"""Number of recent times for which a query needed the whole state, which `Past` keeps."""
 _MOST_ROUNDS = 100
 
 Answer = Callable[[State], Any]
@@ -72,7 +72,7 @@ class PartialPast:
         """Return the loader of a time; None if the index is not complete or the log is small.
 
         Raises:
-            WholeStateError: what every answer needs is too much.
+            WholeStateError: the events that every answer needs are too many.
         """
         position = self.index.position()
         if self._live.newest - position > _MOST_NEW:
@@ -95,7 +95,7 @@ class PartialPast:
         return loader
 
     def _complete(self, loader: Loader, as_of: int, answer: Answer) -> Any:
-        """Ask until the answer misses nothing."""
+        """Repeat the query until its answer misses no records."""
         with self._live.reading() as present:
             loader.state.horizon = present.horizon
             lost_after = present.now - present.stale_before

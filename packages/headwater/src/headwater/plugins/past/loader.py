@@ -66,7 +66,7 @@ class Loader:
             facts = list(self._index.facts(sorted(open_), self._as_of))
             for fact in facts:
                 self._add(fact)
-            open_ = {key for each in open_ for key in self._needed(each)} - self.loaded.keys
+            open_ = {other for key in open_ for other in self._needed(key)} - self.loaded.keys
         self.loaded.missing.clear()
         state.revision += 1
         state.derived.clear()
@@ -103,8 +103,8 @@ class Loader:
             dataset = Dataset(namespace, name, {Symlinks.KEY: {"identifiers": symlinks}})
             own = state.identity.add(dataset)
             together = {own, *symlinks_of(dataset)}
-            for each in together:
-                self._mates[each] |= together
+            for alias in together:
+                self._mates[alias] |= together
         elif kind == "folder":
             state.files.setdefault(DatasetName(*fact.key[1:]), set()).add(
                 DatasetName(namespace, name)
