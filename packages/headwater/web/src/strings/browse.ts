@@ -36,7 +36,7 @@ export const BROWSE = {
   nothing: (list: string) => `No ${list} match these filters.`,
   none: (list: string) => `No ${list} yet.`,
   shown: (first: string, last: string, total: string) => `${first}–${last} of ${total}`,
-  uncounted: (count: number, list: string) => `The filter values of ${count.toLocaleString("en")} ${list} are not known yet. These are missing from counts, filtered lists and lists by time. The page updates in a few seconds.`,
+  uncounted: (count: number, list: string) => `The filter values of ${count.toLocaleString("en")} ${list} are not known yet, so these ${list} are missing from counts, filtered lists and lists by time. The page updates in a few seconds.`,
   uncountedNodes: (count: number, list: string) => `The ${list} of ${count.toLocaleString("en")} datasets and jobs are not known yet, so this list may be incomplete. The page updates in a few seconds.`,
   /** Texts of the freshness of datasets. */
   fresh: {

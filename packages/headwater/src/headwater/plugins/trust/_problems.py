@@ -69,8 +69,8 @@ def problems_answer(
     """Return the problems, one per cause, with the error and what was not rebuilt since.
 
     Errors are sorted before warnings, then by the number of affected datasets, then newest first.
-    `uncounted` nodes are not checked for lateness yet. `decided` of the answer is the number of
-    decided problems with the same filters.
+    `uncounted` nodes are not checked for lateness yet. `decided` in the response is the number of
+    muted or acknowledged problems that match the other filters.
     """
     overdue = overdue_nodes(state, in_part=True)
     findings = (stored.of(found, state.now) for found in findings_of(state, overdue))

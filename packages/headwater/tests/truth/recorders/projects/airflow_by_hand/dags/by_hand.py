@@ -29,7 +29,7 @@ class Load(BaseOperator):
         self.reads, self.writes, self.action = list(reads), list(writes), action
 
     def execute(self, context: Any) -> None:
-        """Fail, wait until somebody stops the task, or do nothing."""
+        """Fail, wait until the task is stopped, or do nothing."""
         if self.action == "fail":
             raise RuntimeError("bad rows")
         if self.action == "wait":
