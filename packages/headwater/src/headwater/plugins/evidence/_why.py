@@ -162,9 +162,10 @@ def _why(
 
 
 def _replaced(generations: Generations, newest: Generation, edge: _Edge) -> models.Replaced | None:
-    """Return `yes` or `maybe` if the rows of the newest run with an edge were replaced since.
+    """Return `yes` if the rows of the newest run with an edge were replaced or removed since.
 
-    None if no run is known to have done so, for an edge that only reads, and without runs.
+    Return `maybe` if they may have been. None if no run is known to have done so, for an edge
+    that only reads, and without runs.
     """
     if edge.target is None or not newest.runs:
         return None

@@ -34,8 +34,9 @@ class WhyJob(Answer):
     writes: NodeRef | None
     grade: Grade
     replaced: Replaced | None
-    """State if the rows that the newest run with the edge wrote were replaced or removed since.
-    Null if no run is known to have done so, and for an edge that only reads."""
+    """`yes` if the rows that the newest run with the edge wrote were replaced or removed since,
+    `maybe` if they may have been. Null if no run is known to have done so, and for an edge
+    that only reads."""
     statedBy: list[EdgeStatement]
     """Sources in the newest run with the edge."""
     seen: Seen | None
