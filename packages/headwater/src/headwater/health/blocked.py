@@ -20,6 +20,7 @@ from headwater.graph.current import generations_of, graph_of
 from headwater.graph.effective import EffectiveGraph
 from headwater.graph.families import Family
 from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.walk import neighbors, parts_of, reach
@@ -381,14 +382,19 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
     found: set[JobRef] = set()
     seen, open_ = {node}, [node]
     for nearest in deadline.popped(open_):
-        is_job = nearest.type == "job"
-        jobs = [nearest.job_ref] if is_job else known.writers(nearest.dataset_name)
+        jobs = [nearest.job_ref] if nearest.type == "job" else _writers(known, nearest)
         runs = [run for ref in jobs if (run := newest_run(state, ref))]
         found |= {pipeline_of(state, run) for run in runs}
         above = set(neighbors(graph, nearest, "up")) - seen if not runs else ()
         seen.update(above)
         open_ += above
     return found
+
+
+def _writers(known: Generations, node: Node) -> list[JobRef]:
+    """Return the tasks that wrote a dataset, without those that only may have written it."""
+    name = node.dataset_name
+    return [ref for ref in known.writers(name) if known.history_of_writes(ref, name)]
 
 
 def _is_due(state: State, ref: JobRef) -> bool:

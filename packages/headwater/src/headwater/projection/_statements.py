@@ -61,7 +61,7 @@ def _is_skipped(state: State, run: Run) -> bool:
     reports skipped nodes as aborted; an aborted invocation is no node.
     """
     if run.end and run.end[1] is EventType.ABORT:
-        return state.jobs[run.key.job].facets.has_any({"dbt_node"})
+        return run.code.has_any({"dbt_node"})
     parent = state.runs.get(run.parent[1]) if run.parent and run.reported_outputs else None
     if parent is None or run.end is None or run.end[1] is not EventType.COMPLETE:
         return False

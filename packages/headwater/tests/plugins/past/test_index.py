@@ -84,7 +84,7 @@ def test_incomplete_index_is_not_used(
         _add(live, build, f"r{number}", f"j{number}", writes=("db|a",))
     past = PartialPast(live, least=0, share=1)
     assert past.answer(_NOON, partial(_TREE.answer, node="dataset:db:a")) is None
-    Index(live.log).advance(1)
+    assert Index(live.log).position() == 1  # begun
     assert past.answer(_NOON, partial(_TREE.answer, node="dataset:db:a")) is not None
 
 
@@ -120,11 +120,15 @@ def test_events_that_another_process_added_are_not_added_again(
     assert other.position() == 4
 
 
-def test_background_worker_completes_the_index(
+def test_background_worker_completes_an_index_that_was_begun(
     live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _add(live, build, "r0", "j", writes=("db|a",))
     worker, index = Indexer(live), Index(live.log)
+    _add(live, build, "r0", "j", writes=("db|a",))
+    worker.step()
+    assert index.position() == 0  # nobody asked for the past
+    index.advance(1)
+    _add(live, build, "r1", "j", writes=("db|a",))
     done = threading.Event()
     advance = worker._index.advance
 

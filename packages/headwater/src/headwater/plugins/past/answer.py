@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary, proxy
 
@@ -74,8 +75,12 @@ class PartialPast:
         Raises:
             WholeStateError: the events that every answer needs are too many.
         """
+        if self._live.newest < self._least:
+            return None
         position = self.index.position()
         if self._live.newest - position > _MOST_NEW:
+            if position == 0:
+                self._begin()
             return None
         while position < self._live.newest:
             try:
@@ -83,8 +88,6 @@ class PartialPast:
             except LogError:  # such as a full disk; the log can still be read
                 return None
             position = self.index.position()
-        if position < self._least:
-            return None
         loader, until = self._loaders.pop(as_of, (None, 0))
         if loader is None or self.index.has_later(until, as_of):
             most = min(int(position * self._share), _MOST_EVENTS)
@@ -93,6 +96,11 @@ class PartialPast:
         while len(self._loaders) > _MOST_STATES:
             self._loaders.popitem(last=False)
         return loader
+
+    def _begin(self) -> None:
+        """Begin the index, which the background worker then completes."""
+        with suppress(LogError):  # such as a full disk, or a server that may not write
+            self.index.advance(1)
 
     def _complete(self, loader: Loader, as_of: int, answer: Answer) -> Any:
         """Repeat the query until its answer misses no records."""

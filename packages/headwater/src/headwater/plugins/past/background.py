@@ -33,16 +33,24 @@ class Indexer(ThreadedWorker):
         """Add events until stopped."""
         pause = _POLL_SECONDS
         while not self._stopping.wait(pause):
-            began = time.perf_counter()
             try:
-                is_full = self._index.advance(_EVENTS) == _EVENTS
-                pause = (time.perf_counter() - began) * _REST if is_full else _POLL_SECONDS
+                pause = self.step()
             except LogError as error:  # the database may respond again
                 log.warning("the index of the past was not updated: %s", error)
                 pause = _RETRY_SECONDS
             except Exception:
                 log.exception("the index of the past was not updated; queries read the whole log")
                 pause = _RETRY_SECONDS
+
+    def step(self) -> float:
+        """Add some events if the index was begun; return the pause after it, in seconds.
+
+        The first question about the past begins it: without one, the index would only cost time.
+        """
+        began = time.perf_counter()
+        if self._index.position() == 0 or self._index.advance(_EVENTS) < _EVENTS:
+            return _POLL_SECONDS
+        return (time.perf_counter() - began) * _REST
 
 
 def workers(settings: Settings) -> Callable[[Live], list[Indexer]]:
