@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import yaml
 from hypothesis import given
@@ -18,13 +19,16 @@ from hypothesis import strategies as st
 from openlineage.client.event_v2 import InputDataset, OutputDataset
 
 from headwater.log import entry_of
+from headwater_client._captured_run import query_runs
 from headwater_client._declared import read_declared
 from headwater_client._report import Report
+from headwater_client.capture import Capture, capturing
 from headwater_client.errors import ConfigError
 from headwater_client.events import ReportedRun
 from headwater_client.git import git_location
 from headwater_client.masking import mask_facets
 from headwater_client.parents import RunRef, child_environment, parents
+from headwater_client.run import run
 from packages.headwater.tests.support.event_schemas import event_validator
 from packages.headwater.tests.support.sinks import Sink, serving
 
@@ -245,3 +249,29 @@ def test_secrets_in_facets_are_masked_and_names_are_unchanged() -> None:
     assert description == "reads postgresql://app:***@db/x"
     expected = [{"key": "api_token", "value": "***"}, {"key": "team", "value": "crm"}]
     assert masked["inputs"][0]["facets"]["tags"]["tags"] == expected
+
+
+def test_file_that_a_query_writes_is_an_output_of_its_run(tmp_path: Path) -> None:
+    """So the server knows its sources, and that the rows of the query were not passed on."""
+    parent = ReportedRun(ref=RunRef.new("n", "j"), integration="TEST")
+    with (
+        duckdb.connect(str(tmp_path / "q.duckdb")) as database,
+        capturing(Capture()) as capture,
+    ):
+        database.execute("CREATE TABLE base AS SELECT 1 AS a")
+        database.execute("CREATE TABLE mid AS SELECT a FROM base")
+        database.execute(f"COPY (SELECT a FROM mid) TO '{tmp_path}/o.parquet' (FORMAT parquet)")
+    uses = [
+        ([item.name for item in query.inputs or ()], [item.name for item in query.outputs or ()])
+        for query, _ in query_runs(parent, capture)
+    ]
+    base, mid = "q.main.base", "q.main.mid"
+    assert uses == [([], [base]), ([base], [mid]), ([mid], [f"{tmp_path}/o.parquet"])]
+
+
+def test_command_without_a_declaration_is_told_how_to_write_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["--spool", "s", "--", "sh", "-c", "true"]) == 2
+    assert "`run --example` prints one" in capsys.readouterr().err

@@ -101,7 +101,10 @@ def query_runs(parent: ReportedRun, capture: Capture) -> Iterator[tuple[Reported
                 parents=(parent.ref, root),
                 language=parent.language,
                 inputs=[InputDataset(*i.key, facets=fields.facets(i)) for i in query.inputs],
-                outputs=[OutputDataset(*i.key, facets=fields.facets(i)) for i in query.outputs],
+                outputs=[
+                    OutputDataset(*item.key, facets=fields.facets(item))
+                    for item in (*query.outputs, *query.files)
+                ],
                 run_facets=parent.run_facets,
                 job_facets=text_facets(query),
             ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -96,6 +97,12 @@ def _declared(
         namespace = environment.get("OPENLINEAGE_NAMESPACE") or "default"
         script = next((Path(word) for word in command[1:] if word.endswith(".py")), default)
         return Declared(script, Declaration(namespace, name), (), ())
+    if file is None and not default.exists():
+        raise ConfigError(
+            f"{shlex.join(command)}: received a command that is no Python script, expected a file"
+            " with its inputs and outputs: pass it with --file, or name it lineage.yaml."
+            " `run --example` prints one"
+        )
     return read_declared(file or default, environment)
 
 

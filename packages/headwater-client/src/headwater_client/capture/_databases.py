@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -109,21 +110,22 @@ def add(
     database: Database | None,
     others: Sequence[Captured] = (),
     *,
+    files: Sequence[Captured] = (),
     is_known: bool = True,
     is_readable: bool = True,
 ) -> CapturedQuery | None:
     """Add the datasets that a text names; tables have names only in a known database.
 
-    `is_known` is False if the text also reads other data. `is_readable` is False if the server
-    cannot complete the names in the text. Temporary tables are replaced by their sources in the
-    returned query.
+    `others` are further inputs, and `files` are the files that the text writes. `is_known` is False
+    if the text also reads other data. `is_readable` is False if the server cannot complete the
+    names in the text. Temporary tables are replaced by their sources in the returned query.
     """
     if database is not None:
         for parts in found.temporary:
             database.temporary.add(parts[-1].lower())
             capture.add_temporary(database.temporary_table(parts))
     how = {"is_known": is_known, "is_readable": is_readable}
-    query = _query(sql, dialect, found, database, others, **how)
+    query = _query(sql, dialect, found, database, others, files, **how)
     if database is not None:
         for parts in found.dropped:
             database.temporary.discard(parts[-1].lower())
@@ -137,6 +139,7 @@ def _query(
     found: Tables,
     database: Database | None,
     others: Sequence[Captured] = (),
+    files: Sequence[Captured] = (),
     *,
     is_known: bool = True,
     is_readable: bool = True,
@@ -144,11 +147,12 @@ def _query(
     names = _names(database, found.reads)
     inputs = (*others, *(Captured(*name) for name in names))
     outputs = tuple(Captured(*name) for name in _names(database, found.writes))
-    if not inputs and not outputs:
+    if not (inputs or outputs or files):
         return None
     is_readable = is_readable and not others and not found.files_read and not found.files_written
     is_whole = len(names) == len(found.reads) and is_known
-    return CapturedQuery(sql, dialect, tuple(inputs), outputs, is_readable, is_whole)
+    query = CapturedQuery(sql, dialect, tuple(inputs), outputs, is_readable, is_whole)
+    return replace(query, files=tuple(files))
 
 
 def _names(database: Database | None, tables: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:

@@ -200,13 +200,14 @@ def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
     is_known = None not in origins and not is_filled(sql, tables, parameters)
     database.look_up(connection, tables)
     names = (*tables.reads, *tables.writes)
+    written = [name for path in tables.files_written for name in names_of(path)]
     query = add(
         *(capture, sql, "duckdb", tables, database, (*files, *others)),
+        files=[Captured(*name) for name in written],
         is_known=is_known,
         is_readable=all(map(database.is_plain, names)),
     )
     sources = tuple(i.key for i in query.inputs) if query and query.is_whole else None
-    written = [name for path in tables.files_written for name in names_of(path)]
     capture.add_writes([Captured(*name, sources=sources) for name in written])
     if result is not None and sources:
         bind(result, sources)

@@ -106,10 +106,11 @@ def read_folder(folder: Path) -> Capture:
 def _add(capture: Capture, record: dict[str, Any]) -> None:
     kind = record.pop("kind")
     if kind == "query":
-        inputs, outputs = (tuple(map(_dataset, record[side])) for side in ("inputs", "outputs"))
+        sides = ("inputs", "outputs", "files")
+        inputs, outputs, files = (tuple(map(_dataset, record[side])) for side in sides)
         about = record["sql"], record["dialect"], inputs, outputs
         how = record["is_readable"], record["is_whole"], datetime.fromisoformat(record["at"])
-        capture.add_query(CapturedQuery(*about, *how))
+        capture.add_query(CapturedQuery(*about, *how, files))
     elif kind == "read":
         capture.add_reads([_dataset(record)])
     else:

@@ -60,6 +60,8 @@ class CapturedQuery:
     is_whole: bool = True
     """False if it also reads data that is not a dataset, such as an array."""
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    files: tuple[Captured, ...] = ()
+    """The files that it writes. The capture records them as written separately."""
 
 
 class Capture:
@@ -115,7 +117,8 @@ class Capture:
         resolved = self.resolve(query)
         inputs, outputs = resolved.inputs, resolved.outputs
         self._fill_temporary(query, resolved)
-        key = query.sql, tuple(i.key for i in inputs), tuple(i.key for i in outputs)
+        named = inputs, outputs, resolved.files
+        key = query.sql, *(tuple(item.key for item in items) for items in named)
         if key not in self._queries:
             items = self._consumed if outputs else self._reads
             for item in self._inputs(inputs, is_into_python=not outputs):
@@ -125,7 +128,7 @@ class Capture:
                 if sources or item.key not in self._written or not resolved.is_whole:
                     known = sources if sources and resolved.is_whole else None
                     self._add_write(replace(item, sources=known), "")
-            if inputs or outputs:
+            if any(named):
                 self._add(self._queries, key, resolved, "query")
         if parent := self._recording_parent():
             parent.add_query(query)

@@ -333,3 +333,15 @@ def test_why_of_columns_finds_edges_without_a_run(kind: str, build: Any) -> None
     assert [item["kind"] for item in job["statedBy"]] == ["declared"]
     with pytest.raises(NotFoundError, match="no edge between"):
         why_answer(state, "out", "later", "z", "x")
+
+
+def test_why_does_not_say_that_a_rename_replaced_its_own_rows(build: Any) -> None:
+    load = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|new",))
+    rename = build.run("COMPLETE", "2", "rename", "09:00:00", writes=("db|t",))
+    change = {
+        "lifecycleStateChange": "RENAME",
+        "previousIdentifier": {"namespace": "db", "name": "new"},
+    }
+    rename["outputs"][0]["facets"]["lifecycleStateChange"] = change
+    (job,) = why_answer(build.state(load, rename), "db/new", "db/t")["jobs"]
+    assert (job["replaced"], job["grade"]) == (None, "reported")

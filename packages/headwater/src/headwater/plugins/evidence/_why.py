@@ -170,7 +170,7 @@ def _replaced(generations: Generations, newest: Generation, edge: _Edge) -> mode
     if edge.target is None or not newest.runs:
         return None
     written = generations.times.of_writes(newest, edge.target).end
-    if written <= emptied_before(generations.state, edge.target, inf):
+    if written < emptied_before(generations.state, edge.target, inf):
         return "yes"
     return "maybe" if may_be_replaced(generations, edge.job, edge.target) else None
 
