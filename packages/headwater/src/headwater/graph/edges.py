@@ -5,9 +5,8 @@ pipelines have the edges of their tasks, rolled up, and queries have the same ed
 run's edges go to its owner at the level (see Levels.owner). A run of a coarser level only gets the
 edges that no run below it reports.
 
-Without a level, each job has the edges of its own events, as in Marquez.
-
-Handoffs and derivations (see headwater.graph.run_edges) become direct links between two nodes.
+Without a level, each job has the edges of its own events, as in Marquez. Handoffs and derivations
+(see headwater.graph.run_edges) become direct links between two nodes.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from headwater.events import JobRef
+from headwater.events.facets import OutputStatistics
 from headwater.graph.kept_rows import Parts, surviving
 from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
@@ -117,9 +118,10 @@ class Generation:
         return self.edges is not self.original.edges
 
     @property
-    def has_versions(self) -> bool:
-        """Return True if one of its runs reported the version of an output."""
-        return any(use.versions for run in self.runs for use in run.outputs.values())
+    def has_rows(self) -> bool:
+        """Return True if a run reported a version or rows; a failed one without left no rows."""
+        uses = (use for run in self.runs for use in run.outputs.values())
+        return any(use.versions or use.facets.parsed(OutputStatistics).rowCount for use in uses)
 
     def writing(self, name: DatasetName, replaced: Iterable[str]) -> list[Generation]:
         """Return the slices that wrote a dataset, without those of replaced partitions."""

@@ -276,10 +276,7 @@ class Generations(RunValues):
         return self._generation(ref, key, members) if run.key in members else None
 
     def flows_into(self, generation: Generation) -> list[Flow]:
-        """Return the flows into a generation, from those that wrote what it read or kept.
-
-        A generation that failed without a version added no rows that another one could keep.
-        """
+        """Return the flows into a generation, from those that wrote what it read or kept."""
         return [
             Flow(source, name, is_kept, reading.until(source), reading.proves(source, name))
             for slice_ in generation.slices
@@ -287,7 +284,7 @@ class Generations(RunValues):
             for name in names
             for reading in (self.reading(name, slice_, only_earlier=is_kept),)
             for source in self._written(name, reading, slice_)
-            if not is_kept or source.is_complete or source.has_versions
+            if not is_kept or source.is_complete or source.has_rows
         ]
 
     def _flows_within(self, generation: Generation) -> Iterator[Flow]:

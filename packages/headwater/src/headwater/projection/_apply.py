@@ -103,10 +103,6 @@ def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
     add_job_handoffs(state, event, stamp)
 
 
-_OF_RUN = "sourceCodeLocation", "sql", "dbt_node"
-"""The facets of a job that are kept for each run."""
-
-
 def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     job = update_job(state, event.job, event.job_facets, stamp)
     run = run_record(state, RunKey(event.run_id, job.ref))  # job.ref: share one object
@@ -116,7 +112,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         state.moved.add(job.ref, state.revision + 1)  # references may now resolve differently
     _set_times(run, event.type, stamp)
     run.facets.put(event.run_facets, stamp)
-    run.code.put(select(event.job_facets, _OF_RUN), stamp)
+    run.code.put(select(event.job_facets, ("sourceCodeLocation", "sql", "dbt_node")), stamp)
     _set_parent(state, run, event.run_facets.get(Parent.KEY), stamp, is_new=is_new)
     if facet := event.run_facets.get(JobDependencies.KEY):
         _add_dependencies(state, run, JobDependencies.parse(facet))
