@@ -8,7 +8,7 @@ import pytest
 
 from headwater.errors import NotFoundError
 from headwater.graph.current import generations_of
-from headwater.lineage.queries import graph_answer
+from headwater.lineage.queries import graph_answer, tree_answer
 from headwater.nodes.queries import node_answer
 from headwater.plugins.changes.printing import print_history
 from headwater.plugins.changes.queries import history_answer
@@ -271,3 +271,23 @@ def test_stream_keeps_its_newest_versions(build: Any) -> None:
     assert [item["version"] for item in _written(state, "raw")] == [
         str(n) for n in range(149, 49, -1)
     ]
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_failed_incremental_run_is_upstream_if_it_reported_rows(rows: int, build: Any) -> None:
+    events = [
+        build.run(state, run, "model", time, reads=(source,), writes=("db|t",))
+        for state, run, time, source in (
+            ("COMPLETE", "1", "08:00:00", "db|a"),
+            ("FAIL", "2", "09:00:00", "db|b"),
+            ("COMPLETE", "3", "10:00:00", "db|c"),
+        )
+    ]
+    for event in events:
+        (output,) = event["outputs"]
+        output["facets"]["dbt_model"] = {"config": {"materialized": "incremental"}}
+    if rows:
+        events[1]["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": rows}}
+    tree = tree_answer(build.state(*events), "db/t")["up"]
+    sources = {item["name"] for job in tree["children"] for item in job["children"]}
+    assert sources == ({"a", "b", "c"} if rows else {"a", "c"})
