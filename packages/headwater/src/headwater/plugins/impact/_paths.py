@@ -48,7 +48,8 @@ def path_answer(
         if found:
             return {"level": level, "path": found, "isReversed": first != start}
     raise NotFoundError(
-        f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}"
+        f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}. A path"
+        " omits rows that were replaced since; for two neighbors, `why` shows their edges, too"
     )
 
 
