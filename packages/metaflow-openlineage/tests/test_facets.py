@@ -13,8 +13,10 @@ import pytest
 from openlineage.client.serde import Serde
 
 from headwater_client import RunRef
+from headwater_client.capture import Capture, Captured, CapturedQuery
 from metaflow_openlineage import Dataset
 from metaflow_openlineage import _facets as facets
+from metaflow_openlineage._captured import captured_queries
 from metaflow_openlineage._dataset import MAX_VERSIONS, fields_of, merge
 from metaflow_openlineage._names import PRODUCER
 from packages.headwater.tests.support.recordings import recordings
@@ -317,3 +319,11 @@ def test_secrets_in_sql_are_masked_before_sending(query):
 def test_query_without_secrets_is_sent_unchanged():
     query = "select token, max(password_reset_at) from t where token_count = 5 order by key"
     assert facets.sql(query, None)["sql"].query == query
+
+
+def test_files_that_a_query_writes_are_its_outputs() -> None:
+    capture = Capture()
+    table, file = Captured("duckdb://d", "t"), Captured("file", "/f.csv")
+    capture.add_query(CapturedQuery("COPY t TO '/f.csv'", "duckdb", (table,), (), files=(file,)))
+    ((_, _, inputs, outputs),) = captured_queries(capture)
+    assert [item.name for item in (*inputs, *outputs)] == ["t", "/f.csv"]

@@ -102,8 +102,7 @@ def query_runs(parent: ReportedRun, capture: Capture) -> Iterator[tuple[Reported
                 language=parent.language,
                 inputs=[InputDataset(*i.key, facets=fields.facets(i)) for i in query.inputs],
                 outputs=[
-                    OutputDataset(*item.key, facets=fields.facets(item))
-                    for item in (*query.outputs, *query.files)
+                    OutputDataset(*item.key, facets=fields.facets(item)) for item in query.targets
                 ],
                 run_facets=parent.run_facets,
                 job_facets=text_facets(query),

@@ -79,7 +79,7 @@ def captured_queries(
     for query in capture.queries:
         name = f"query_{hashlib.sha256(query.sql.encode()).hexdigest()[:8]}"
         inputs, outputs = (
-            [_dataset(item) for item in side] for side in (query.inputs, query.outputs)
+            [_dataset(item) for item in side] for side in (query.inputs, query.targets)
         )
         yield name, dict(text_facets(query)), inputs, outputs
 

@@ -63,6 +63,11 @@ class CapturedQuery:
     files: tuple[Captured, ...] = ()
     """The files that it writes. The capture records them as written separately."""
 
+    @property
+    def targets(self) -> tuple[Captured, ...]:
+        """Return all tables and files that it writes."""
+        return (*self.outputs, *self.files)
+
 
 class Capture:
     """Records the reads and writes of libraries in a block, a function, a step or a process."""
