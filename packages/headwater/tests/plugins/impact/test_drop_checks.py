@@ -189,3 +189,23 @@ def test_dataset_that_is_likely_read_under_another_name_makes_the_verdict_unknow
     if verdict == "unknown":
         assert "likely another name of this one" in drop["reasons"][0]["message"]
         assert _ENDPOINT.split("|")[0] in drop["reasons"][0]["message"]
+
+
+def test_column_used_for_replaced_data_is_not_safe_as_its_job_may_run_again(build: Any) -> None:
+    load = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",))
+    source = {"namespace": "db", "name": "a", "field": "x"}
+    producer = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/spark"
+    columns = {"_producer": producer, "fields": {"x": {"inputFields": [source]}}, "dataset": []}
+    load["inputs"][0]["facets"]["schema"] = {"fields": [{"name": "x"}, {"name": "y"}]}
+    load["outputs"][0]["facets"]["columnLineage"] = columns
+    other = build.run("COMPLETE", "2", "other", "09:00:00", writes=("db|b",))
+    change = {"lifecycleStateChange": "OVERWRITE"}
+    other["outputs"][0]["facets"]["lifecycleStateChange"] = change
+    state = build.state(load, other)
+    found = impact_answer(state, "db/a", "x")
+    assert (found["affected"], found["drop"]["verdict"]) == ([], "unknown")
+    assert [reason["message"] for reason in found["drop"]["reasons"]] == [
+        "1 job used it for data that another run replaced since, and fails without it if it runs"
+        " again: load (b)."
+    ]
+    assert impact_answer(state, "db/a", "y")["drop"]["verdict"] == "safe"

@@ -126,7 +126,7 @@ def test_background_worker_completes_an_index_that_was_begun(
     worker, index = Indexer(live), Index(live.log)
     _add(live, build, "r0", "j", writes=("db|a",))
     worker.step()
-    assert index.position() == 0  # nobody asked for the past
+    assert index.position() == 0  # no query was about the past
     index.advance(1)
     _add(live, build, "r1", "j", writes=("db|a",))
     done = threading.Event()

@@ -35,6 +35,7 @@ from headwater.graph.column_graph import (
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, fields_of, node_id
+from headwater.graph.placeholders import is_job
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
 from headwater.identity import DatasetName
@@ -87,6 +88,7 @@ def drop_verdict(
     column = Column(root.dataset_name, field)
     naming = _naming(generations, column, {node["job"] for node in (*values, *rows)})
     dropped = [n for n in (*values, *rows) if _is_dropped(n) and n["distance"] == 1]
+    replaced = _replaced_uses(generations, column, {node["id"] for node in (*values, *rows)})
     values, rows = ([n for n in nodes if not _is_dropped(n)] for nodes in (values, rows))
     used = [
         _reason("values", "column", "takes values from it", "take values from it", _names(values)),
@@ -146,6 +148,10 @@ def drop_verdict(
                 " without it if it runs again",
                 "used it for datasets that were dropped since, and fail without it if they run"
                 " again", sorted({f"{node['job']} ({node['name']})" for node in dropped})),
+        _reason("dropped_use", "job", "used it for data that another run replaced since, and fails"
+                " without it if it runs again",
+                "used it for data that other runs replaced since, and fail without it if they run"
+                " again", replaced),
         _reason("spelling", "column", "that is used has a name that differs only in case",
                 "that are used have names that differ only in case",
                 _spellings(generations, column)),
@@ -393,6 +399,26 @@ def _uses_of_outer(generations: Generations, column: Column) -> list[str]:
     columns = {f"{target.dataset.name}.{target.field or '*'}" for target in found}
     jobs = {job for field in outer[1:] for job in _naming(generations, Column(name, field), set())}
     return [*sorted(columns), *([] if columns else sorted(jobs))]
+
+
+def _replaced_uses(generations: Generations, column: Column, shown: set[str]) -> list[str]:
+    """Return the jobs that used a column for replaced data, each with the dataset that it wrote.
+
+    `shown` are the ids of the datasets that depend on the column now.
+    """
+    name, field = column
+    edges = (
+        edge
+        for part, found in ColumnGraph.present(generations).edges_from(name).items()
+        if part == field or part.startswith(f"{field}.")
+        for edge in found
+    )
+    targets = {(edge.job, edge.target.dataset) for edge in edges if is_job(edge.job)}
+    return sorted(
+        f"{job.name} ({target.name})"
+        for job, target in targets
+        if target != name and node_id(Node.of_dataset(target)) not in shown
+    )
 
 
 def _spellings(generations: Generations, column: Column) -> list[str]:

@@ -30,7 +30,7 @@ class _Part(NamedTuple):
     name: DatasetName
     started: int
     materialized: str | None
-    """How dbt builds the dataset, such as `incremental`; None if it was not reported."""
+    """The materialization of dbt, such as `incremental`; None if it was not reported."""
 
 
 def reruns(

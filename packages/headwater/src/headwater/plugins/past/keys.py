@@ -50,7 +50,7 @@ class Fact(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What an event contributes to."""
+    """The keys and facts of an event."""
 
     keys: set[Key]
     facts: set[Fact]
