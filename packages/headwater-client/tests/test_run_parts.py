@@ -252,7 +252,7 @@ def test_secrets_in_facets_are_masked_and_names_are_unchanged() -> None:
 
 
 def test_file_that_a_query_writes_is_an_output_of_its_run(tmp_path: Path) -> None:
-    """So the server knows its sources, and that the rows of the query were not passed on."""
+    """Otherwise the server would not know the sources of the file."""
     parent = ReportedRun(ref=RunRef.new("n", "j"), integration="TEST")
     with (
         duckdb.connect(str(tmp_path / "q.duckdb")) as database,
@@ -269,7 +269,7 @@ def test_file_that_a_query_writes_is_an_output_of_its_run(tmp_path: Path) -> Non
     assert uses == [([], [base]), ([base], [mid]), ([mid], [f"{tmp_path}/o.parquet"])]
 
 
-def test_command_without_a_declaration_is_told_how_to_write_one(
+def test_missing_declaration_error_explains_how_to_write_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

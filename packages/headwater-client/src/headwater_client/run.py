@@ -99,8 +99,8 @@ def _declared(
         return Declared(script, Declaration(namespace, name), (), ())
     if file is None and not default.exists():
         raise ConfigError(
-            f"{shlex.join(command)}: received a command that is no Python script, expected a file"
-            " with its inputs and outputs: pass it with --file, or name it lineage.yaml."
+            f"{shlex.join(command)}: this command is not a Python script, so a file with its inputs"
+            " and outputs is required. Create lineage.yaml or pass a file with --file;"
             " `run --example` prints one"
         )
     return read_declared(file or default, environment)

@@ -61,7 +61,7 @@ class CapturedQuery:
     """False if it also reads data that is not a dataset, such as an array."""
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     files: tuple[Captured, ...] = ()
-    """The files that it writes. The capture records them as written separately."""
+    """The files that it writes. The capture also records each of them as a separate write."""
 
     @property
     def targets(self) -> tuple[Captured, ...]:

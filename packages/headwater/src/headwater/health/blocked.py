@@ -392,7 +392,7 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
 
 
 def _writers(known: Generations, node: Node) -> list[JobRef]:
-    """Return the tasks that wrote a dataset, without those that only may have written it."""
+    """Return the tasks that wrote a dataset, except those that only possibly wrote it."""
     name = node.dataset_name
     return [ref for ref in known.writers(name) if known.history_of_writes(ref, name)]
 

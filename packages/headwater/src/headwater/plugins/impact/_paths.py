@@ -48,8 +48,8 @@ def path_answer(
         if found:
             return {"level": level, "path": found, "isReversed": first != start}
     raise NotFoundError(
-        f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}. A path"
-        " omits rows that were replaced since; for two neighbors, `why` shows their edges, too"
+        f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}. Paths"
+        " omit data that was replaced since; for adjacent nodes, `why` shows these edges too"
     )
 
 

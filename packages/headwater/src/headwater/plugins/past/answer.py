@@ -98,8 +98,8 @@ class PartialPast:
         return loader
 
     def _begin(self) -> None:
-        """Begin the index, which the background worker then completes."""
-        with suppress(LogError):  # such as a full disk, or a server that may not write
+        """Start the index; the background worker completes it."""
+        with suppress(LogError):  # such as a full disk, or a server without write access
             self.index.advance(1)
 
     def _complete(self, loader: Loader, as_of: int, answer: Answer) -> Any:

@@ -43,9 +43,9 @@ class Indexer(ThreadedWorker):
                 pause = _RETRY_SECONDS
 
     def step(self) -> float:
-        """Add some events if the index was begun; return the pause after it, in seconds.
+        """Add a batch of events if the index was started; return the pause in seconds.
 
-        The first question about the past begins it: without one, the index would only cost time.
+        The first query of a past state starts it. Without such a query, its cost has no benefit.
         """
         began = time.perf_counter()
         if self._index.position() == 0 or self._index.advance(_EVENTS) < _EVENTS:
