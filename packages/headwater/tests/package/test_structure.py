@@ -107,8 +107,23 @@ def test_routes_are_added_as_they_are() -> None:
 def test_core_stays_small_enough_to_read() -> None:
     core = ("redaction", "events", "identity", "log", "projection", "graph")
     files = [file for package in core for file in (_SOURCE / package).rglob("*.py")]
-    lines = sum(len(file.read_text().splitlines()) for file in files)
-    assert lines <= 10_640, "docs/decisions/0010-size.md says what to do"
+    lines = sum(_lines_of_code(file) for file in files)
+    assert lines <= 6_300, "docs/decisions/0010-size.md says what to do"
+
+
+def _lines_of_code(file: Path) -> int:
+    """Count the lines without docstrings, comments, imports and blank lines.
+
+    A limit on all lines would be a limit on explanations.
+    """
+    lines = file.read_text().splitlines()
+    skipped = {number for number, line in enumerate(lines, 1) if not line.strip(" #")}
+    skipped |= {n for n, line in enumerate(lines, 1) if line.lstrip().startswith("#")}
+    for node in ast.walk(ast.parse(file.read_text())):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if is_text or isinstance(node, ast.Import | ast.ImportFrom):
+            skipped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines) - len(skipped)
 
 
 def test_tests_are_in_folders_of_packages_and_plugins() -> None:
