@@ -120,8 +120,9 @@ def _lines_of_code(file: Path) -> int:
     skipped = {number for number, line in enumerate(lines, 1) if not line.strip(" #")}
     skipped |= {n for n, line in enumerate(lines, 1) if line.lstrip().startswith("#")}
     for node in ast.walk(ast.parse(file.read_text())):
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if is_text or isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.Expr | ast.Import | ast.ImportFrom):
             skipped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return len(lines) - len(skipped)
 
