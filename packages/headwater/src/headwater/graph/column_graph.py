@@ -2,10 +2,15 @@
 
 An edge leads from a source column to a column that depends on it. A DIRECT edge passes on the
 value; an INDIRECT one only determines which rows exist, or how they are grouped or sorted
-(OpenLineage, ColumnLineageDatasetFacet, `transformations`). An edge whose target field is
-EVERY_ROW affects all columns of the target dataset.
+(OpenLineage, ColumnLineageDatasetFacet, `transformations`). An edge whose target field is EVERY_ROW
+affects all columns of the target dataset.
 
 Only the facets of visited datasets are decoded, so the cost depends on the query.
+
+A *generation* is the runs of a task under one parent run, or a declaration without runs; its
+`edges` are its inputs and outputs. It is *present* if rows that it wrote are in current data
+(graph/generation.py, graph/present.py). A side is `"reads"` or `"writes"`. The *primary name* is
+the one of its names under which a dataset is shown.
 """
 
 from __future__ import annotations
@@ -48,7 +53,9 @@ from headwater.projection.derived import records_of
 from headwater.projection.facet_books import parsed
 
 _Origin = tuple[Run | None, Generation, Edges]
-"""A run, its generation and the part of its edges that counts; without a run, a declaration."""
+"""A run, its generation and the edges of the generation that count; without a run, a declaration.
+Column edges are only taken between datasets of these edges.
+"""
 
 _OriginsOf = Callable[[DatasetName, Side], Iterable[_Origin]]
 """Function that returns the origins that read or wrote a dataset; it may return others, too."""
@@ -99,7 +106,11 @@ class ColumnGraph:
 
     @classmethod
     def of(cls, generations: Generations, parts: Mapping[Generation, Edges]) -> ColumnGraph:
-        """Return the graph of some edges of generations, such as those that a walk reached."""
+        """Return the graph of some edges of generations, such as those that a walk reached.
+
+        `parts` has the edges of each generation that count; column edges between other datasets of
+        it are left out.
+        """
         found: dict[tuple[DatasetName, Side], list[_Origin]] = defaultdict(list)
         for generation in deadline.watched(parts):
             part = parts[generation]
@@ -110,7 +121,9 @@ class ColumnGraph:
 
     @classmethod
     def present(cls, generations: Generations) -> ColumnGraph:
-        """Return the graph of the present generations."""
+        """Return the graph of the present generations: the effective ones and those that their data
+        comes from.
+        """
         present = generations.present
 
         def origins(name: DatasetName, side: Side) -> Iterator[_Origin]:
@@ -135,7 +148,10 @@ class ColumnGraph:
         return cls(generations.state, origins)
 
     def inputs(self, column: Column, *, indirect: bool, only: _Only = None) -> list[ColumnEdge]:
-        """Return the edges to a column; with `indirect`, also those to all rows of its dataset."""
+        """Return the edges to a column; without `indirect`, only those that pass on its value.
+
+        With it, also the edges to EVERY_ROW of its dataset, with this column as their target.
+        """
         into = self._edges_by_field(column.dataset, "writes", only)
         if not indirect:
             return [edge for edge in into.get(column.field, ()) if edge.is_direct]
@@ -145,7 +161,10 @@ class ColumnGraph:
         return found
 
     def outputs(self, column: Column, *, indirect: bool, only: _Only = None) -> list[ColumnEdge]:
-        """Return the edges from a column; expand an edge to all rows into one per column."""
+        """Return the edges from a column; without `indirect`, only those that pass on its value.
+
+        An edge to EVERY_ROW of a dataset is returned once for each column of that dataset.
+        """
         edges = self._edges_by_field(column.dataset, "reads", only).get(column.field, ())
         if not indirect:
             return [edge for edge in edges if edge.is_direct]
@@ -160,7 +179,11 @@ class ColumnGraph:
         ]
 
     def columns(self, name: DatasetName, way: str, *, indirect: bool) -> set[str]:
-        """Return the columns of a dataset that have inputs (`up`) or outputs (`down`)."""
+        """Return the columns of a dataset that have inputs (`way` is `up`) or outputs (`down`).
+
+        Without `indirect`, only direct edges count. With it, an edge to EVERY_ROW is an input of
+        every column.
+        """
         edges = self.edges_into(name) if way == "up" else self.edges_from(name)
         if indirect and way == "up" and EVERY_ROW in edges:
             return set(self._columns_of(name))
@@ -179,7 +202,9 @@ class ColumnGraph:
     def _edges_by_field(
         self, name: DatasetName, side: Side, only: _Only = None
     ) -> dict[str, list[ColumnEdge]]:
-        """Return the edges to (`writes`) or from (`reads`) a dataset, by its field."""
+        """Return the edges to (`writes`) or from (`reads`) a dataset by its field, of generations
+        in `only`.
+        """
         if (name, side, only) not in self._by_field:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
             origins = self._origins_of(name, side)
@@ -191,7 +216,12 @@ class ColumnGraph:
         return self._by_field[name, side, only]
 
     def _edges_of_all(self, origins: Iterable[_Origin]) -> Iterator[ColumnEdge]:
-        """Yield the edges of some origins; those of a run once, whatever copies it is in."""
+        """Yield the edges of some origins; those of a run once, whatever copies it is in.
+
+        Of a part of a generation, an edge counts if the part has its source as an input of its
+        target. Of a whole one, every edge counts, also one from a dataset that is not among the
+        inputs.
+        """
         seen = set[tuple[RunKey | JobRef, ColumnEdge]]()
         for run, generation, part in origins:
             key, is_whole = run.key if run else generation.job, _is_whole(generation, part)
@@ -203,6 +233,10 @@ class ColumnGraph:
                     yield edge
 
     def _edges_of(self, run: Run | None, job: JobRef) -> list[ColumnEdge]:
+        """Return the column edges that a run reported, or a declaration (no run) has; cached.
+
+        Those of a failed or aborted run are marked: its data may not have been written.
+        """
         key = run.key if run else job
         if key not in self._loaded:
             deadline.check()
@@ -214,7 +248,12 @@ class ColumnGraph:
         return self._loaded[key]
 
     def _renamed(self, run: Run | None, job: JobRef) -> Iterator[ColumnEdge]:
-        """Yield an edge for each column of the renamed datasets."""
+        """Yield an edge for each column of the renamed datasets: from the same column of the former
+        one.
+
+        The columns are those in the schema of the new dataset that the run reported, else those
+        that the former one had then, else all that are known of both.
+        """
         for new, former, time in _renames(self._state, run, job):
             fields = _schema_of(self._state, run, new) or self._fields_at(former, time)
             for field in sorted(fields or self._fields_of(former) | self._fields_of(new)):
@@ -222,7 +261,11 @@ class ColumnGraph:
                 yield ColumnEdge(*columns, (_SAME,), True, False, Legacy(), job)
 
     def _fields_at(self, name: DatasetName, time: int) -> set[str]:
-        """Return the columns that a dataset had at a time, according to those who wrote it."""
+        """Return the columns that a dataset had at a time, according to those who wrote it.
+
+        Only runs that ended by then count, and none that ended before the dataset was last emptied.
+        A writer that renamed the dataset says nothing itself: the former name had the columns.
+        """
         found: set[str] = set()
         since = emptied_before(self._state, name, time)
         for run, generation, _ in self._origins_of(name, "writes"):
@@ -238,7 +281,10 @@ class ColumnGraph:
         return found - {EVERY_ROW}
 
     def _fields_of(self, name: DatasetName) -> set[str]:
-        """Return the columns of the schema of a dataset, and those that its readers used."""
+        """Return the columns of the schema of a dataset, and those that its readers used.
+
+        A job that renames the dataset uses no column: its edges are derived from this result.
+        """
         found = set(fields_of(self._state, Node.of_dataset(name)))
         for run, generation, _ in self._origins_of(name, "reads"):
             job = generation.job
@@ -258,7 +304,10 @@ class ColumnGraph:
 def _used(
     generations: Generations, generation: Generation, part: Edges, run: Run | None, side: Side
 ) -> Set[DatasetName]:
-    """Return the datasets of `part` that a run read or wrote; without a run, all that it has."""
+    """Return the datasets of `part` that a run read or wrote; without a run, all that it has.
+
+    `part` has the edges of the generation that count.
+    """
     edges = part if run is None else generations.own(run)
     if not _is_whole(generation, part):
         edges = edges.within(part)
@@ -266,17 +315,24 @@ def _used(
 
 
 def _is_whole(generation: Generation, part: Edges) -> bool:
-    """Return True if a part has all edges of a generation, and the generation those of its runs."""
+    """Return True if a part has all edges of a generation, and the generation those of its runs.
+
+    Compared by identity: an equal copy is a part, whose column edges are limited.
+    """
     return part is generation.edges and not generation.is_limited
 
 
-_SAME = Transformation("DIRECT", "IDENTITY")
+_SAME = Transformation("DIRECT", "IDENTITY")  # of a column that only got another name
 
 
 def _renames(
     state: State, run: Run | None, job: JobRef
 ) -> list[tuple[DatasetName, DatasetName, int]]:
-    """Return what a run or DatasetEvents renamed: the new names, the former ones and the times."""
+    """Return what a run or DatasetEvents renamed: (new name, former name, time in microseconds).
+
+    Without a run, `job` is a derivation: the placeholder for the job that fills a dataset without
+    one (graph/placeholders.py).
+    """
     if run is not None:
         time = start_of(run) or 0
         return [(new, former, time) for new, former in former_names(state, run).items()]
@@ -333,6 +389,7 @@ def is_text_complete(state: State, run: Run) -> bool:
 def _edges(
     state: State, reported: Iterable[tuple[DatasetName, ColumnLineage]], job: JobRef
 ) -> Iterator[ColumnEdge]:
+    """Yield an edge of `job` for each link of the column lineage reported for its targets."""
     for target, lineage in reported:
         for link in lineage.links:
             yield ColumnEdge(
@@ -374,7 +431,11 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
 
 
 def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLineage]]:
-    """Yield the column lineage that is declared without a run."""
+    """Yield the column lineage that is declared without a run.
+
+    Of a derivation, from DatasetEvents; of a job, from its newest JobEvent: its explicit lineage,
+    or else the columnLineage facets of its outputs.
+    """
     if (name := derived_dataset(ref)) is not None:
         for record in records_of(state, name):
             if record.derivation is not None:
@@ -393,7 +454,10 @@ def declares_every_use(state: State, ref: JobRef) -> bool:
 
 
 def _declared_facets(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, Json]]:
-    """Yield the columnLineage facet of each output that has one in the newest event of a job."""
+    """Yield the columnLineage facet of each output that has one in the newest JobEvent of a job.
+
+    `facets_without_run` has them by the stamp (time and hash) of the event that reported them.
+    """
     if ref not in state.jobs or (declared := state.jobs[ref].declared) is None:
         return
     for name in declared.outputs:
@@ -405,6 +469,7 @@ def _declared_facets(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, J
 def _of_entries(
     state: State, entries: Iterable[Entry]
 ) -> Iterator[tuple[DatasetName, ColumnLineage]]:
+    """Yield the columns that explicit lineage states for a dataset; skip entries without any."""
     for entry in entries:
         if isinstance(entry.target, DatasetId) and any(entry.columns):
             yield state.identity.primary(canonical_name(*entry.target)), entry.columns

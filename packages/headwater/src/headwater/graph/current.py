@@ -1,4 +1,9 @@
-"""The graphs of a state, each updated or rebuilt after an event."""
+"""The graphs of a state, each updated or rebuilt after an event.
+
+A *generation* is the runs of a task under one parent run; it is *present* if it is the newest or if
+the data of the newest ones comes from it. A level is pipelines, tasks or queries. `state.derived`
+is a cache that every event empties.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,10 @@ def level_of(text: str) -> Level:
 
 
 def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answer]:
-    """Decorate a function of a state, so that its result is cached until the next event."""
+    """Decorate a function of a state, so that its result is cached until the next event.
+
+    The cache is `state.derived`, by the function itself; every applied event empties it.
+    """
 
     @wraps(compute)
     def cached(state: State) -> Answer:
@@ -40,7 +48,10 @@ def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answe
 
 
 def graph_of(state: State, level: Level) -> EffectiveGraph:
-    """Return the graph of the present generations at a level, for queries about a part of it."""
+    """Return the graph of the present generations at a level, for queries about a part of it.
+
+    It is built in parts, when a query reaches them.
+    """
     return _PARTS[level](state)
 
 
@@ -68,7 +79,10 @@ def latest_of(state: State) -> Latest:
 
 
 def generations_of(state: State) -> Generations:
-    """Return the generations of a state, up to its newest event."""
+    """Return the generations of a state, up to its newest event.
+
+    One object per state, stored in it: later calls only process the events since (`refresh`).
+    """
     generations = state.generations
     if not isinstance(generations, Generations):
         generations = state.generations = Generations(state)

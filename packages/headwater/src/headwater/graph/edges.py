@@ -1,12 +1,16 @@
 """The data edges of the graph at a level, from selected generations.
 
-Generations are determined for tasks (see headwater.graph.generations) and used at every level:
-pipelines have the edges of their tasks, rolled up, and queries have the same edges in detail. Each
-run's edges go to its owner at the level (see Levels.owner). A run of a coarser level only gets the
-edges that no run below it reports.
+A *generation* is the runs of a task under one parent run with all runs below them, or a declaration
+without runs. Generations are determined for tasks (see headwater.graph.generations) and used at
+every level: pipelines have the edges of their tasks, rolled up, and queries have the same edges in
+detail. Each run's edges go to its *owner* at the level: the run of that level that it is part of,
+such as the DAG run of a task run (see Levels.owner). A run of a coarser level only gets the edges
+that no run below it reports.
 
-Without a level, each job has the edges of its own events, as in Marquez. Handoffs and derivations
-(see headwater.graph.run_edges) become direct links between two nodes.
+Without a level, each job has the edges of its own events, as in Marquez. A *handoff* is data that a
+job passes to another one without a dataset; a *derivation* is a dataset that gets data from others
+without a job. Both have placeholders as datasets and jobs (see headwater.graph.placeholders), which
+become direct links between two nodes.
 """
 
 from __future__ import annotations
@@ -53,6 +57,9 @@ class LevelGraph:
     runs: dict[JobRef, Run] = field(default_factory=dict)
     """The newest run of each job that its edges come from; a completed one if there is any."""
     _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
+    """Direct links between nodes: for `up`, those that each node gets data from; `down` is the
+    reverse.
+    """
 
     @classmethod
     def build(
@@ -63,7 +70,8 @@ class LevelGraph:
     ) -> LevelGraph:
         """Build the graph at a level; without one, from the events of each job itself.
 
-        If `selected` is a mapping, the edges of each generation are limited to its value.
+        If `selected` is a mapping, the edges of each generation are limited to its value. Runs of
+        one job stay separate: an input of one does not feed an output of another.
         """
         graph = cls()
         parts: dict[JobRef, list[Edges]] = defaultdict(list)
@@ -116,7 +124,11 @@ class LevelGraph:
         self._links["down"].setdefault(above, set()).add(below)
 
     def _link(self, derivations: list[Edges]) -> None:
-        """Link both ends of each derivation and of each handoff, and remove the placeholders."""
+        """Link both ends of each derivation and of each handoff, and remove the placeholders.
+
+        A derivation links the dataset with its sources; a source that is a handoff stands for the
+        jobs that write it.
+        """
         for edges in derivations:
             for source, target in product(edges.reads, map(Node.of_dataset, edges.writes)):
                 is_handoff = handoff_job(source) is not None
@@ -129,6 +141,7 @@ class LevelGraph:
                 self.jobs[ref].reads.discard(name)
             for ref in writers:
                 self.jobs[ref].writes.discard(name)
+            # A job that gets its own handoff needs no link to itself.
             for above, below in product(writers, readers - writers):
                 self._connect(Node.of_job(above), Node.of_job(below))
 
@@ -140,6 +153,7 @@ class LevelGraph:
             self.writers.setdefault(name, set()).add(ref)
 
     def _note_run(self, state: State, run: Run) -> None:
+        """Keep the run for its job if it ranks above the one that is kept."""
         current = self.runs.get(run.key.job)
         if current is None or rank(state, run) > rank(state, current):
             self.runs[run.key.job] = run
@@ -155,7 +169,11 @@ def _rolled_up(
     level: Level | None,
     selected: Iterable[Generation] | Mapping[Generation, Edges],
 ) -> Iterator[tuple[Run | JobRef, Edges]]:
-    """Yield each owner at a level with its edges, and each job with declared edges."""
+    """Yield each owner at a level with its edges, and each job with declared edges.
+
+    A task run gets those of its queries by `task_edges`, where an input of one query need not feed
+    an output of another. Any other owner gets one set, where every input may feed every output.
+    """
     parts = without_empty_writes(generations, selected)
     yield from ((g.job, part) for g, part in parts.items() if not g.runs)
     levels, owned = generations.levels, dict[RunKey, tuple[Run, list[Part]]]()
@@ -172,7 +190,11 @@ def _rolled_up(
 def _owned(
     generations: Generations, level: Level | None, parts: Mapping[Generation, Edges]
 ) -> Iterator[tuple[Run, Run, Edges]]:
-    """Yield the owner at a level of each run, the run and its edges at that level."""
+    """Yield the owner at a level of each run, the run and its edges at that level.
+
+    A run above the level, such as a DAG run among tasks, is its own owner, with the edges that no
+    run below it reports.
+    """
     current = list({run.key: run for generation in parts for run in generation.runs}.values())
     edges_of, levels = _edges_of_runs(generations, parts), generations.levels
     if level is None:
@@ -194,7 +216,8 @@ def without_empty_writes(
 ) -> dict[Generation, Edges]:
     """Return the edges of generations, without writes that only created a dataset.
 
-    Such a write remains if no generation wrote rows, or if one read the dataset before the rows.
+    Such a write remains if no generation wrote rows, or if one read the dataset before the rows:
+    otherwise, a CREATE TABLE would be shown as a second source of the rows.
     """
     found = dict(selected) if isinstance(selected, Mapping) else {g: g.edges for g in selected}
     writing = generations.writing
@@ -213,7 +236,9 @@ def _edges_of_runs(
 ) -> Callable[[Run], Edges]:
     """Return a function that returns the edges that a run reports itself.
 
-    They are limited to the requested part of its generation, unless the part is its own `edges`.
+    They are limited to the requested parts of its generations, unless one is requested as a whole:
+    then the part is the very object `edges` of its original. A run in several parts, such as slices
+    by partition, has the edges of all of them.
     """
     of_whole = (g for g, part in parts.items() if part is g.original.edges)
     whole = {run.key for generation in of_whole for run in generation.runs}

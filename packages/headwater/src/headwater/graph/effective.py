@@ -1,7 +1,9 @@
 """Graphs that are built in parts, on request, so that a query costs the same in a larger store.
 
-The part of the effective graph for a family of jobs (see headwater.graph.families) is built when
-a query reaches it, and kept until the next event.
+The part of the effective graph for a family of jobs (see headwater.graph.families) is built when a
+query reaches it, and kept until the next event. A family is, for example, a pipeline with its tasks
+and queries. A *generation* is the runs of a task under one parent run; a *derivation* stands for
+the missing job of a dataset that gets data from others without one.
 """
 
 from __future__ import annotations
@@ -24,7 +26,11 @@ from headwater.identity import DatasetName
 
 
 class LazyGraph(ABC):
-    """A graph that is built in parts, on request, with the same queries as a LevelGraph."""
+    """A graph that is built in parts, on request, with the same queries as a LevelGraph.
+
+    `Generations` knows which tasks may have used a dataset; the parts know which jobs of the level
+    did.
+    """
 
     def __init__(self, generations: Generations) -> None:
         self._generations = generations
@@ -65,7 +71,10 @@ class EffectiveGraph(LazyGraph):
         return self.part_of(ref).has_job(ref)
 
     def linked(self, node: Node, way: str) -> set[Node]:
-        """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
+        """Return the nodes one direct link upstream (`up`) or downstream (`down`).
+
+        The links of a dataset are in the parts of its derivations, those of a job in its own.
+        """
         near = [node.job_ref] if node.type == "job" else self._derivations(node.dataset_name)
         return {other for ref in near for other in self.part_of(ref).linked(node, way)}
 
@@ -90,8 +99,10 @@ class EffectiveGraph(LazyGraph):
 class PipelineGraph:
     """A graph between pipelines, without datasets that only one job writes and reads.
 
-    Such a dataset stays downstream of its job if no task derived another one from it: a table that
-    a MERGE both reads and writes is the result of the job. The root keeps its outgoing edges.
+    Such an inner dataset, like a staging table, is bypassed: what is computed from it depends on
+    its sources instead. It stays downstream of its job if no task derived another one from it: a
+    table that a MERGE both reads and writes is the result of the job. The root of the query keeps
+    its outgoing edges.
     """
 
     def __init__(
@@ -102,7 +113,7 @@ class PipelineGraph:
         self.has_job, self.writers_of, self.linked = graph.has_job, graph.writers_of, graph.linked
 
     def edges_of(self, ref: JobRef) -> Edges:
-        """Return the edges of a job."""
+        """Return the edges of a job, with new sets: the wrapped graph must not change."""
         found = self._graph.edges_of(ref)
         edges = replace(found, reads=set(found.reads), writes=set(found.writes))
         for name in sorted(filter(self._is_inner, found.reads & found.writes)):
@@ -121,6 +132,9 @@ class PipelineGraph:
         return set() if is_result else self._graph.readers_of(name)
 
     def _is_inner(self, name: DatasetName) -> bool:
+        """Return True if one job alone writes and reads a dataset, and nothing is linked to it
+        upstream.
+        """
         writers = self._graph.writers_of(name)
         has_one_user = len(writers) == 1 and writers == self._graph.readers_of(name)
         return has_one_user and not self.linked(Node.of_dataset(name), "up")
@@ -137,7 +151,7 @@ class Latest(LazyGraph):
     """
 
     def edges_of(self, ref: JobRef) -> Edges:
-        """Return the edges of a job."""
+        """Return the edges of a job; a query has some in the parts of all tasks that ran it."""
         found = Edges()
         if ref in self._generations.state.jobs:
             for owner in self._generations.owners(ref) or (ref,):
@@ -149,7 +163,7 @@ class Latest(LazyGraph):
         return set()
 
     def part_of(self, ref: JobRef) -> LevelGraph:
-        """Return the edges of a job."""
+        """Return the edges of a task and of the jobs below it, from its effective generations."""
 
         def build(_: list[Generation]) -> LevelGraph:
             return LevelGraph.build(self._generations, None, self._generations.effective(ref))

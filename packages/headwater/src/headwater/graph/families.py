@@ -1,7 +1,9 @@
 """Families of jobs: the smallest groups whose graph can be built without other jobs.
 
 A family is a pipeline with its tasks and their queries. Jobs that share a run id, and jobs that
-pass data to each other without a dataset (handoffs), are in one family, too.
+pass data to each other without a dataset (handoffs), are in one family, too. A *derivation* is the
+placeholder for the missing job of a dataset that gets data from others, such as a view
+(graph/placeholders.py).
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class Families:
     def recompute(self, refs: Iterable[JobRef]) -> set[JobRef]:
         """Determine families again after their jobs got relatives or levels; return all members.
 
-        A family never loses a member, so these include all former members.
+        A family never loses a member, because relations are only added. So these include all former
+        members.
         """
         members: set[JobRef] = set()
         for ref in refs:
@@ -64,6 +67,11 @@ class Families:
         return family
 
     def _relatives(self, ref: JobRef) -> Iterator[JobRef]:
+        """Yield the jobs that are in the family because of this one; some more than once.
+
+        These are its parents, the roots that its children name (`hints`), its children, the jobs
+        with a run of the same id, and those at the other end of a handoff.
+        """
         yield from self._connected(ref)
         job = self._state.jobs.get(ref)
         if job is not None:
@@ -74,12 +82,16 @@ class Families:
             yield from (key.job for run in job.runs for key in ids[run.run_id])
 
     def _connected(self, ref: JobRef) -> Iterable[JobRef]:
+        """Return the jobs or derivations at the other ends of the handoffs of one."""
         if self._handoffs is None:
             self._handoffs = self._connect_handoffs()
         return self._handoffs.get(ref, ())
 
     def _connect_handoffs(self) -> dict[JobRef, set[JobRef]]:
-        """Return, for each job or derivation, those connected with it by a handoff."""
+        """Return, for each job or derivation, those connected with it by a handoff.
+
+        `state.handoffs` has the jobs that pass data on, with the jobs that get it.
+        """
         state = self._state
         found: dict[JobRef, set[JobRef]] = defaultdict(set)
         pairs = [(source, ref) for source, readers in state.handoffs.items() for ref in readers]

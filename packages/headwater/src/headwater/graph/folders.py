@@ -6,6 +6,11 @@ innermost folder above it that a job wrote as a whole, but not from other files 
 
 If both are tables of a catalog, the inner one is a table of its own, although its location is in
 that of the other.
+
+In the graph, a derivation is a job that does not exist (`derivation(name)`): it writes the dataset
+and reads its sources. `state.files` has the names below each folder, at any depth;
+`state.derived_from` the datasets that are stated to get data from each one. A dataset has a record
+under each of its names; its primary name is the one under which it is shown.
 """
 
 from __future__ import annotations
@@ -23,7 +28,10 @@ from headwater.projection.facet_books import parsed
 
 
 def derived_generations(state: State, name: DatasetName) -> list[Generation]:
-    """Return the generations of the derivation of a dataset; none of a former primary name."""
+    """Return the generations of the derivation of a dataset; none of a former primary name.
+
+    One has its present sources; each rename by a DatasetEvent has one of its own, at its time.
+    """
     if state.identity.primary(name) != name:
         return []
     ref, edges = derivation(name), _derived_edges(state, name)
@@ -53,20 +61,30 @@ def renames(state: State, name: DatasetName) -> set[tuple[DatasetName, int]]:
 
 
 class FirstWrites:
-    """The times at which files in folders were first written, updated after events."""
+    """The times at which files in folders were first written, updated after events.
+
+    A reader of a folder depends only on the files that were in it by then.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._found: dict[DatasetName, tuple[int, RunKey] | None] = {}
 
     def edges_at(self, edges: Edges, end: float) -> Edges:
-        """Return the edges of a derivation without files that were first written after a time."""
+        """Return the edges of a derivation without files that were first written after a time.
+
+        `edges` are those of the folder, which it writes; `end` is in microseconds.
+        """
         files = (file for name in edges.writes for file in _in_folder(self._state, name))
         later = {file for file in files if (first := self._of(file)) and first[0] > end}
         return Edges(edges.reads - later, edges.writes)
 
     def update(self, placed: Iterable[DatasetName], runs: Iterable[RunKey]) -> set[DatasetName]:
-        """Clear outdated times; return the datasets whose derivations may have changed."""
+        """Clear outdated times; return the datasets whose derivations may have changed.
+
+        `placed` are names that are new, or joined to another dataset, or first written; `runs` are
+        those with new events.
+        """
         state = self._state
         found = related(state, placed)
         for name in datasets_of(state, placed):
@@ -78,7 +96,10 @@ class FirstWrites:
         return found
 
     def _first_written(self, run: Run) -> Iterator[DatasetName]:
-        """Yield the files whose first write changed with the event of a run."""
+        """Yield the files whose first write changed with the event of a run.
+
+        Only a run that was the first writer, or began before it, can change it.
+        """
         for file in {*map(self._state.identity.primary, run.outputs)} & self._found.keys():
             before = self._found[file]
             own = start_of(run) or 0, run.key
@@ -88,6 +109,9 @@ class FirstWrites:
                     yield file
 
     def _of(self, file: DatasetName) -> tuple[int, RunKey] | None:
+        """Return the start and the key of the first run that wrote a file; None without one.
+        Cached.
+        """
         if file not in self._found:
             runs = _writers(self._state, file)
             self._found[file] = min(((start_of(run) or 0, run.key) for run in runs), default=None)
@@ -129,7 +153,11 @@ def derivations_of(state: State, name: DatasetName, side: Side) -> set[JobRef]:
 
 
 def derivations_writing(state: State, name: DatasetName) -> set[JobRef]:
-    """Return the derivation of a dataset, if it has one."""
+    """Return the derivation of a dataset, if it has one.
+
+    Its sources are stated, or it was renamed, or it is a folder with written files, or an unwritten
+    file in a written folder.
+    """
     if state.identity.primary(name) != name:
         return set()
     is_stated = any(record.derivation is not None for record in records_of(state, name))
@@ -139,7 +167,12 @@ def derivations_writing(state: State, name: DatasetName) -> set[JobRef]:
 
 
 def derivations_reading(state: State, name: DatasetName) -> set[JobRef]:
-    """Return the derivations that may get data from a dataset."""
+    """Return the derivations that may get data from a dataset.
+
+    These are the derivations of the datasets that are stated to get data from it; if it is written,
+    also those of the folders above it and of the files in it that no job writes. They are
+    candidates: their edges decide.
+    """
     found: set[DatasetName] = set()
     for spelled in state.identity.names(name):
         found.update(state.derived_from.get(spelled, ()))
@@ -154,7 +187,8 @@ def derivations_reading(state: State, name: DatasetName) -> set[JobRef]:
 def connects_files(state: State, writer: JobRef, folder: DatasetName, reader: JobRef) -> bool:
     """Return True if a file would get data of other files in its folder.
 
-    `writer` derives the folder from the files in it, and `reader` a file from the folder.
+    `writer` derives the folder from the files in it, and `reader` a file from the folder. Followed
+    one after the other, the two would connect every file of a folder with every other.
     """
     file = derived_dataset(reader)
     if file is None or derived_dataset(writer) != folder:
@@ -165,7 +199,8 @@ def connects_files(state: State, writer: JobRef, folder: DatasetName, reader: Jo
 def is_written(state: State, name: DatasetName) -> bool:
     """Return True if a job writes a dataset, or its sources are stated.
 
-    A name that a DatasetEvent gave to a dataset counts as well.
+    Jobs write it by runs (`writers`) or by the outputs of their newest JobEvent (`declared`). A
+    name that a DatasetEvent gave to a dataset counts as well.
     """
     return any(
         record.writers

@@ -1,4 +1,10 @@
-"""Walks over generations along the flows between them, and what other such walks need."""
+"""Walks over generations along the flows between them, and what other such walks need.
+
+A *generation* is the runs of a task under one parent run; `slices` are its parts by partition, or
+itself. A *flow* is data that a generation gets from another through a dataset that it read or whose
+older rows it kept (`is_kept`). It carries what was written `until` a time; a reported version can
+prove it (`is_proven`), whatever the times are.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,11 @@ Walked = dict[Generation, Edges]
 
 
 class Frontier:
-    """The visits that a walk has to make. Iterating yields and removes the least time first."""
+    """The visits that a walk has to make. Iterating yields and removes the least time first.
+
+    A visit is a tuple of a time and what to visit; visits of equal times come in the order of
+    `add`.
+    """
 
     def __init__(self, visits: Iterable[tuple[Any, ...]]) -> None:
         """Start with some visits: each is a time, followed by what to visit."""
@@ -48,7 +58,10 @@ def add_edges(
     *,
     is_whole: bool,
 ) -> None:
-    """Add the edges on the way to those of a visited generation, or all of them if `is_whole`."""
+    """Add the edges on the way to those of a visited generation, or all of them if `is_whole`.
+
+    A generation that is whole is recorded with the very object `edges`, and stays whole.
+    """
     if is_whole:
         walked[generation] = generation.edges
         return
@@ -70,9 +83,12 @@ def upstream_of_outputs(
 ) -> Walked:
     """Return generations and all upstream of one output of each; None stands for all outputs.
 
-    Where events state which input feeds which output, only the edges on the way count. Rows
-    that a generation kept are upstream of that output, but not of the generation itself. Data does
-    not pass through a run, such as a stream, to a reader that ended before it was written.
+    Where events state which input feeds which output, only the edges on the way count. Rows that a
+    generation kept are upstream of that output, but not of the generation itself. Data does not
+    pass through a run, such as a stream, to a reader that ended before it was written.
+
+    The walk goes back in time: a visit at `-time` needs the data that was written until `time`. The
+    latest times come first, so a part is followed again only if a proven flow raises its time.
     """
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
@@ -84,7 +100,7 @@ def upstream_of_outputs(
         add_edges(found, generation, reads, {name}, is_whole=is_whole)
         parts = ((False, reads, None if is_whole else name), (True, {name}, name))
         for is_kept, used, part in parts:
-            if -time <= followed.get((generation, is_kept, part), -1):
+            if -time <= followed.get((generation, is_kept, part), -1):  # followed for a later time
                 continue
             followed[generation, is_kept, part] = -time
             for flow in generations.flows(generation):
@@ -101,7 +117,9 @@ def downstream_of(
 ) -> Walked:
     """Return the roots and the present generations downstream of them, or of one input.
 
-    `source` limits the walk to what depends on one input of the roots; None for all.
+    `source` limits the walk to what depends on one input of the roots; None for all. The walk goes
+    forward in time: a visit at `since` passes on data that was written since. A consumer that kept
+    rows of a dataset (`is_kept`) passes on that dataset only, not what it wrote from inputs.
     """
     present = generations.present
     found: Walked = {}

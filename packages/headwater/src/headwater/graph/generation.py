@@ -1,4 +1,9 @@
-"""Generations of one task, the data flows between them, and which of them are effective."""
+"""Generations of one task, the data flows between them, and which of them are effective.
+
+A *partition* is a part of a table that a run wrote as a whole, such as the rows of one file; a
+*slice* is a copy of a generation with some of its partitions (graph/slices.py). A *view* is filled
+when it is read: its generation is copied for each time at which a reader queries it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,8 @@ class Span(NamedTuple):
 class Generation:
     """The runs of one task under one parent run, or one without a parent, with all runs below.
 
-    Without runs, it is the declaration of a JobEvent or a derivation.
+    Without runs, it is the declaration of a JobEvent or a *derivation*: the data that a dataset
+    gets from others without a job. Generations are compared by identity.
     """
 
     job: JobRef
@@ -77,7 +83,10 @@ class Generation:
 
     @property
     def is_view(self) -> bool:
-        """Return True if it only created views, whose rows are read when they are queried."""
+        """Return True if it only created views, whose rows are read when they are queried.
+
+        One that also reads what it wrote is none: it needed the rows at once.
+        """
         writes = self.edges.writes
         return bool(self.views) and writes <= self.views and writes.isdisjoint(self.edges.reads)
 
@@ -88,7 +97,11 @@ class Generation:
 
     @property
     def current_views(self) -> list[Generation]:
-        """Return copies that read the present inputs of its views, if it also wrote tables."""
+        """Return copies that read the present inputs of its views, if it also wrote tables.
+
+        An infinite time is now. One that only wrote views needs no copy: it always reads the
+        present.
+        """
         outputs = () if self.is_view else sorted(self.views)
         return [self.queried(name, Span(inf, inf), lambda: self.edges) for name in outputs]
 
@@ -135,7 +148,9 @@ class Generation:
     def queried(self, output: DatasetName, span: Span, edges: Callable[[], Edges]) -> Generation:
         """Return a copy that reads its inputs at the time of a query; itself if it is no view.
 
-        `edges` returns its edges at that time. If it also wrote tables, the copy has only the view.
+        `output` is the queried view, or a renamed dataset that may be one; `span` is the time of
+        the query. `edges` returns its edges at that time. If it also wrote tables, the copy has
+        only the view. Copies are kept in `queries`, so that equal queries share one.
         """
         is_whole = self.is_view or output in self.renamed
         if output not in self.queried_outputs or (is_whole and span.start == inf):
@@ -144,6 +159,7 @@ class Generation:
         found = self.queries.get(key)
         if found is None:
             own = edges() if is_whole else Edges(self.edges.sources_of(output) - {output}, {output})
+            # A rename reads its source when it happens; a view reads when it is queried.
             spans = (
                 self.spans if output in self.renamed else {("reads", n): span for n in own.reads}
             )
@@ -195,7 +211,10 @@ def declared_generation(
 def renaming_generation(
     ref: JobRef, name: DatasetName, former: DatasetName, time: int
 ) -> Generation:
-    """Return the generation of a rename that a DatasetEvent reported."""
+    """Return the generation of a rename that a DatasetEvent reported.
+
+    It reads the former name and writes the new one, at `time` in microseconds.
+    """
     span = Span(time, time)
     return Generation(
         ref,
@@ -222,15 +241,20 @@ class EffectiveGenerations:
 
     def __init__(self) -> None:
         self._count: Counter[Generation] = Counter()
-        self._base: Generation | None = None
-        self._newer: list[Generation] = []
+        self._base: Generation | None = None  # the newest finished one
+        self._newer: list[Generation] = []  # the unfinished ones after it
+        # The outputs that no later one replaced, with their partitions that remain; None if unknown
         self._remaining: dict[Generation, dict[DatasetName, Parts | None]] = {}
-        self._writers: dict[DatasetName, list[Generation]] = defaultdict(list)
+        self._writers: dict[DatasetName, list[Generation]] = defaultdict(list)  # of these outputs
         self.entered: list[Generation] = []
         self.left: list[Generation] = []
 
     def take(self, generation: Generation) -> None:
-        """Add the next generation; `entered` and `left` are those that became effective or not."""
+        """Add the next generation; `entered` and `left` are those that became effective or not.
+
+        Each generation is counted once as one of the latest (`_base`, `_newer`) and once as one
+        with outputs that were not replaced (`_remaining`); it leaves when neither holds.
+        """
         self.entered, self.left = [], []
         writes = generation.edges.writes
         self._retain(generation)
@@ -257,7 +281,10 @@ class EffectiveGenerations:
 
     @property
     def unreplaced(self) -> list[Generation]:
-        """Return the slices with an output that no later finished one wrote, newest first."""
+        """Return the slices with an output that no later finished one wrote, newest first.
+
+        Of a partitioned output, those with a partition that no later one wrote.
+        """
         return [
             slice_
             for generation, left in reversed(self._remaining.items())
@@ -270,7 +297,11 @@ class EffectiveGenerations:
         ]
 
     def _settle(self, newest: Generation) -> None:
-        """Remove what a finished generation replaced: the outputs of others, or partitions."""
+        """Remove what a finished generation replaced: the outputs of others, or partitions.
+
+        `covered` are the only partitions that it replaced; None if it replaced the whole output. An
+        output that it only created or altered replaces nothing.
+        """
         for name in newest.edges.writes - newest.only_created:
             covered = newest.parts[name] if name in newest.partial else None
             for generation in self._writers.pop(name, ()):
@@ -319,7 +350,8 @@ def effective(oldest_first: list[Generation]) -> list[Generation]:
 def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
     """Return the datasets written by generations that are not effective, and views.
 
-    A reader of a view depends on what the inputs of the view contained when it was queried.
+    Readers of these may depend on older rows. A reader of a view depends on what the inputs of the
+    view contained when it was queried.
     """
     current = set(effective(oldest_first))
     return {

@@ -129,7 +129,10 @@ class Generations(RunValues):
                 self._jobs |= dict.fromkeys(folders.derivations_writing(self.state, name))
 
     def _invalidate_families(self, refs: Iterable[JobRef]) -> None:
-        """Clear the results about all jobs of the families whose hierarchy of runs changed."""
+        """Clear the results about all jobs of the families whose hierarchy of runs changed.
+
+        `refs` are the members of these families: jobs, and derivations, which have no runs.
+        """
         self._jobs = None
         for ref in refs:
             for cache in (self._owners, self._runs_by_key, self._by_key):
@@ -145,7 +148,11 @@ class Generations(RunValues):
                     self._forget_users(*self.own(run).reads, *self.own(run).writes)
 
     def _invalidate_run(self, run: Run) -> None:
-        """Clear the results that depend on a changed run, and index the datasets that it uses."""
+        """Clear the results that depend on a changed run, and index the datasets that it uses.
+
+        These are the results about its own job and every job above it. `written` includes reported
+        outputs that count as no edge, such as a dropped table: their change affects readers, too.
+        """
         self._own.pop(run.key, None)
         # The end of a run also ends the runs below it that have no end event.
         changed = [run, *descendants_of(self.state, run)] if run.end else [run]
@@ -189,6 +196,9 @@ class Generations(RunValues):
         return self._owners[ref]
 
     def _has_data(self, run: Run) -> bool:
+        """Return True if a run belongs to a generation: it used data, changed tables, or passed
+        data on.
+        """
         has_data = run.has_data or bool(stated_changes(self.state, run))
         return has_data or (run.has_events and run.key.job in self.state.handoffs)
 
@@ -276,7 +286,10 @@ class Generations(RunValues):
         return self._generation(ref, key, members) if run.key in members else None
 
     def flows_into(self, generation: Generation) -> list[Flow]:
-        """Return the flows into a generation, from those that wrote what it read or kept."""
+        """Return the flows into a generation, from those that wrote what it read or kept.
+
+        An unfinished generation that reported no rows left none that a later write could keep.
+        """
         return [
             Flow(source, name, is_kept, reading.until(source), reading.proves(source, name))
             for slice_ in generation.slices
@@ -288,7 +301,11 @@ class Generations(RunValues):
         ]
 
     def _flows_within(self, generation: Generation) -> Iterator[Flow]:
-        """Yield the flows through datasets that one run of a generation wrote and another read."""
+        """Yield the flows through datasets that one run of a generation wrote and another read.
+
+        They matter only if some inputs do not feed all outputs, and only for a dataset that feeds
+        another one and was read after it was written (`passes`).
+        """
         whole = generation.original if generation.is_slice else generation
         edges = whole.edges
         for name in () if edges.is_cross_product else generation.edges.reads & edges.writes:
@@ -303,7 +320,12 @@ class Generations(RunValues):
         return self._flows.into(generation)
 
     def users(self, name: DatasetName, side: Side) -> list[JobRef]:
-        """Return the tasks that may have read or written a dataset, sorted. Do not change it."""
+        """Return the tasks that may have read or written a dataset, sorted. Do not change it.
+
+        They are found in the records of all of its names: runs, JobEvents (`declaring`), renames
+        that SQL texts state (which read the former name and write the new one), derivations and
+        handoffs.
+        """
         if (name, side) not in self._using:
             state, found, keys = self.state, set[JobRef](), set[RunKey]()
             if (job := handoff_job(name)) is not None:
@@ -326,7 +348,10 @@ class Generations(RunValues):
         return self._written(name, NOW, None)
 
     def contents(self, generation: Generation, name: DatasetName) -> list[Generation]:
-        """Return a generation that wrote a dataset, and those whose partitions it kept in it."""
+        """Return a generation that wrote a dataset, and those whose partitions it kept in it.
+
+        The partitions that it wrote itself are not among the kept ones.
+        """
         if name not in generation.partial:
             return [generation]
         whole = generation.original
@@ -340,7 +365,11 @@ class Generations(RunValues):
         reader: Generation | None,
         replaced: Parts = frozenset(),
     ) -> list[Generation]:
-        """Return the generations that wrote what a reader can depend on; see `graph.times`."""
+        """Return the generations that wrote what a reader can depend on; see `graph.times`.
+
+        `reader` is None for the current contents. `replaced` are partitions that do not count,
+        because the reader wrote them itself.
+        """
         found = [
             generation
             for ref in self.writers(name)
@@ -355,7 +384,12 @@ class Generations(RunValues):
     def reading(
         self, name: DatasetName, reader: Generation, *, only_earlier: bool = False
     ) -> Reading:
-        """Return what a generation that read a dataset, or kept its rows, can depend on."""
+        """Return what a generation that read a dataset, or kept its rows, can depend on.
+
+        With `only_earlier`, it kept the rows: only what was written before its own first write
+        counts. Otherwise, the writers of the versions that it reported are looked up in each
+        writing task.
+        """
         if only_earlier:
             began = self.times.of_writes(reader, name).start
             return Reading(began, began)
@@ -387,7 +421,11 @@ class Generations(RunValues):
         return [declared_generation(ref, edges)] if edges.reads or edges.writes else []
 
     def _members(self, ref: JobRef) -> dict[RunKey, dict[RunKey, Run]]:
-        """Return the runs that a task owns and that read or wrote data, by generation key."""
+        """Return the runs that a task owns and that read or wrote data, by generation key.
+
+        A run is owned by the run of the level of tasks that it is part of (`Levels.owner`). The
+        inner dictionary has the runs by their own keys.
+        """
         if ref not in self._runs_by_key:
             runs_by_key: dict[RunKey, dict[RunKey, Run]] = defaultdict(dict)
             is_above = self.levels.of(ref) > Level.TASK  # it does not own the runs below it
@@ -408,7 +446,13 @@ class Generations(RunValues):
         return parent.key if parent else head.key
 
     def _generation(self, ref: JobRef, key: RunKey, members: dict[RunKey, Run]) -> Generation:
-        """Return the generation of the runs of a task with one key (see _key_of); cached."""
+        """Return the generation of the runs of a task with one key (see _key_of); cached.
+
+        `members` are the runs of the generation that used data, by key. The owner of each at the
+        level of tasks (`head`) decides if the generation is complete: mapped instances and retries
+        are several heads. The runs of different heads feed each other's outputs only through
+        datasets.
+        """
         if key in self._by_key[ref]:
             return self._by_key[ref][key]
         runs = list(members.values())

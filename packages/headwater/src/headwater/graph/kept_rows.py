@@ -103,7 +103,12 @@ def surviving(parts: Parts | None, covered: Iterable[str]) -> Parts | None:
 
 
 def _add(writes: _Writes, run: Run, use: Use) -> None:
-    """Add what a run reports about an output (`use`) to the reports of the other runs."""
+    """Add what a run reports about an output (`use`) to the reports of the other runs.
+
+    A commit report has one commit per version. Two reports of one version are one commit; the one
+    with partitions wins. A run with neither a commit nor the facet `subset` is *bare*: a task whose
+    queries report the details, or a write that replaces everything.
+    """
     subset = use.facets.parsed(Subset)
     commits = _commits(run, use)
     for version, commit in commits.items():
@@ -135,11 +140,15 @@ def _is_incremental(run: Run, use: Use) -> bool:
 
 
 def _known_first(commit: _Commit) -> tuple[bool, _Commit]:
+    """Return a sort key: a commit with known partitions is the greater one."""
     return bool(commit.replaced), commit
 
 
 def _are_related(state: State, writes: _Writes) -> bool:
-    """Return True if runs without details are above or below those that reported partitions."""
+    """Return True if runs without details are above or below those that reported partitions.
+
+    Then these report the writes of the bare runs. An unrelated bare run may have written anything.
+    """
     state_runs = state.runs
     above = {key: {up.key for up in ancestry_of(state, state_runs[key])} for key in writes.named}
     return all(
@@ -152,6 +161,7 @@ def _are_related(state: State, writes: _Writes) -> bool:
 def _keeps_rows(commits: Iterable[_Commit]) -> bool:
     """Return False if a commit replaced all rows, so that all present rows were added since.
 
+    A commit replaced all if the rows that it added (`added`) are all rows of the table after it.
     Without such a commit, the sum proves nothing: one commit may replace rows of another.
     """
     added_since, all_rows = -inf, 0.0
@@ -163,7 +173,8 @@ def _keeps_rows(commits: Iterable[_Commit]) -> bool:
 def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
     """Return the commits of a run to a table, by version.
 
-    A commit report without a version counts as one commit of the run.
+    A commit report without a version counts as one commit of the run. Only an OVERWRITE replaces
+    the partitions that it names; another commit adds rows to them.
     """
     if not use.facets.parsed(CommitReport).is_reported:
         return {}

@@ -63,7 +63,9 @@ class Levels:
 
     def owner(self, run: Run, level: Level) -> Run:
         """Return the run of the level that a run is part of: itself or its nearest ancestor.
-        If there is none, return the highest finer run (the application, for a query of an
+
+        For a query of a task, the owner at the level TASK is the task's run, at PIPELINE that of
+        its DAG. If there is none, return the highest finer run (the application, for a query of an
         application without a parent). A run coarser than the level represents itself.
         """
         finer = run
@@ -78,6 +80,12 @@ class Levels:
         return finer
 
     def _infer(self, ref: JobRef, visited: frozenset[JobRef]) -> Level:
+        """Return the level of a job without a cached one; `visited` are the jobs below that ask for
+        it.
+
+        Only jobs that other events name have `hints`: the roots that their children report, which
+        stand for unknown parents. With several parents, the first by name decides.
+        """
         job = self._state.jobs.get(ref)
         if job is None or len(visited) > _HIGHEST_TREE:
             return Level.QUERY
@@ -98,7 +106,11 @@ class Levels:
 
 
 def stated_level(job: Job) -> Level | None:
-    """Return the level that the jobType facet states; None if it states none."""
+    """Return the level that the jobType facet states; None if it states none.
+
+    A type of dbt that is no job or project, such as a model, is a task. Other unknown types are
+    queries.
+    """
     facet = job.facets.parsed(JobType)
     if facet.jobType is None:
         return None

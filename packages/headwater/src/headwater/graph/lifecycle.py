@@ -1,4 +1,9 @@
-"""Changes of whole datasets: created, overwritten, dropped, emptied and renamed ones."""
+"""Changes of whole datasets: created, overwritten, dropped, emptied and renamed ones.
+
+The changes of runs come from the facet lifecycleStateChange, or from SQL texts
+(graph/sql_changes.py). A RENAME gives a dataset its name, and a MOVE takes it away. A `Use` is a
+dataset as an input or output of a run. Times are microseconds.
+"""
 
 from __future__ import annotations
 
@@ -69,10 +74,15 @@ def removals(state: State, name: DatasetName) -> list[RemovedRows]:
 
 
 def _after(before: RemovedRows, own: RemovedRows) -> RemovedRows:
+    """Return a removal, with the later `since` of the one before and itself.
+
+    An OVERWRITE that started before an earlier removal leaves the rows removed by that one removed.
+    """
     return own if own.since >= before.since else before._replace(time=own.time)
 
 
 def _since(state: State, change: LifecycleChange) -> int:
+    """Return the time before which written rows are gone: of an OVERWRITE, the start of its run."""
     started = start_of(state.runs[change.run]) if change.run else None
     return change.stamp.time if started is None or change.kind != "OVERWRITE" else started
 
@@ -95,6 +105,9 @@ def changes_of(state: State, name: DatasetName) -> list[LifecycleChange]:
 
 
 def _at_end(state: State, change: LifecycleChange) -> LifecycleChange | None:
+    """Return a change at the end of its run, when it takes effect; None if the run did not
+    complete.
+    """
     end = state.runs[change.run].end if change.run else (change.stamp, EventType.COMPLETE)
     return change._replace(stamp=end[0]) if end and end[1] is EventType.COMPLETE else None
 
@@ -102,7 +115,8 @@ def _at_end(state: State, change: LifecycleChange) -> LifecycleChange | None:
 def removes_data(run: Run, use: Use) -> bool:
     """Return True if a run dropped or emptied one of its outputs and wrote no rows to it.
 
-    A run that emptied a dataset and read others filled it again.
+    A run that emptied a dataset and read others filled it again; if only its SQL text states the
+    TRUNCATE, the text must also show an INSERT after it (`is_refilled`).
     """
     change = use.dataset_facets.parsed(LifecycleStateChange)
     refills = change.lifecycleStateChange == "TRUNCATE" and bool(run.inputs)
@@ -131,7 +145,7 @@ def renamed_datasets(state: State, runs: Iterable[Run]) -> dict[DatasetName, Dat
 
 
 def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
-    """Return the datasets that some runs dropped, emptied or renamed."""
+    """Return the datasets that some runs dropped, emptied or renamed: both names of a rename."""
     found: set[DatasetName] = set()
     for run in runs:
         for spelled, use in run.outputs.items():
@@ -147,7 +161,7 @@ def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName
 def created_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
     """Return the datasets that some runs created, maybe existing ones, or changed the schema of.
 
-    No run wrote rows to them.
+    No run wrote rows to them: each reported a CREATE or ALTER, no inputs and no rows.
     """
     primary = state.identity.primary
     found: dict[DatasetName, bool] = {}
@@ -160,7 +174,11 @@ def created_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName
 
 
 def created_views(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
-    """Return the outputs that some runs only created as views; a view is filled when read."""
+    """Return the outputs that some runs only created as views; a view is filled when read.
+
+    A run created a view if dbt materialized it as one, its datasetType is VIEW, or the SQL text
+    creates a view with the last part of its name.
+    """
     primary = state.identity.primary
     found: dict[DatasetName, bool] = {}
     for run in runs:

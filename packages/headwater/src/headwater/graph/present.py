@@ -1,8 +1,11 @@
 """The present generations: the effective ones, and all that their data comes from.
 
-A generation is present if flows lead from it to an effective one. Such flows only pass through
-tasks downstream of it. The present generations of a task are therefore found by following the flows
-upstream from the effective generations of all tasks downstream. Queries add the tasks they need.
+A *generation* is the runs of a task under one parent run; the *effective* ones are the newest of
+each task (graph/generation.py). A *flow* is data that one generation gets from another through a
+dataset. A generation is present if flows lead from it to an effective one. Such flows only pass
+through tasks downstream of it. The present generations of a task are therefore found by following
+the flows upstream from the effective generations of all tasks downstream. Queries add the tasks
+they need.
 
 Where events state which input feeds which output, only some outputs of a generation may be needed,
 and only the flows into these count. The needed parts of a generation are therefore tracked: the
@@ -24,6 +27,7 @@ from headwater.identity import DatasetName
 from headwater.projection import State
 
 WHOLE = None
+"""Stands for all outputs of a generation, instead of the name of one."""
 
 
 class Tasks(Protocol):
@@ -54,7 +58,11 @@ class _Part(NamedTuple):
     output: DatasetName | None
 
     def is_fed_by(self, flow: Flow) -> bool:
-        """Return True if a flow into the generation feeds this part."""
+        """Return True if a flow into the generation feeds this part.
+
+        Kept rows of a dataset are only in that output; what was read is in the outputs that it
+        feeds.
+        """
         if self.output is WHOLE:
             return True
         if flow.is_kept:
@@ -63,7 +71,10 @@ class _Part(NamedTuple):
 
 
 class Flows:
-    """The flows into generations, kept until a generation that wrote their datasets changes."""
+    """The flows into generations, kept until a generation that wrote their datasets changes.
+
+    `_using` has the generations with kept flows by each dataset that they read or kept rows of.
+    """
 
     def __init__(self, determine: Callable[[Generation], list[Flow]]) -> None:
         self._determine = determine
@@ -86,7 +97,9 @@ class Flows:
     ) -> None:
         """Drop the flows into and from generations of changed tasks, and clear `changed`.
 
-        `changed` has the former history of each task; None if it was not determined.
+        `changed` has the former history of each task; None if it was not determined. Only
+        generations that are in one of the two histories changed: unchanged ones are the same
+        objects.
         """
         while changed:
             ref, former = next(iter(changed.items()))
@@ -119,6 +132,11 @@ class Present:
         self._clear()
 
     def _clear(self) -> None:
+        """Forget everything.
+
+        `_users` and `_using` have the generations by dataset that they read or kept: all by task,
+        and those whose needed part uses it. `_through` and `_consumers` have the flows by dataset.
+        """
         self._tasks: set[JobRef] = set()  # with every task downstream of one
         self._of: dict[JobRef, list[Generation]] = defaultdict(list)
         self._outputs: dict[Generation, set[DatasetName | None]] = {}  # the needed ones
@@ -183,7 +201,10 @@ class Present:
         return self._consumers[name]
 
     def _flows_through(self, consumer: Generation, name: DatasetName) -> Iterable[Flow]:
-        """Return the flows into a generation through a dataset; it may read thousands of files."""
+        """Return the flows into a generation through a dataset.
+
+        All of its flows are indexed by dataset at once: it may read thousands of files.
+        """
         if consumer not in self._through:
             found: dict[DatasetName, list[Flow]] = defaultdict(list)
             for flow in self._flows_into(consumer):
@@ -206,7 +227,10 @@ class Present:
             raise
 
     def _downstream(self, refs: Iterable[JobRef]) -> dict[JobRef, None]:
-        """Return the tasks not yet added: of these, and downstream of their superseded data."""
+        """Return the tasks not yet added: of these, and downstream of their superseded data.
+
+        A task that uses only current data of another cannot make an older generation present.
+        """
         generations, tasks = self._generations, self._tasks
         new = {ref: None for ref in refs if ref not in tasks}
         open_ = list(new)

@@ -5,8 +5,10 @@ explicit lineage facet states the sources of each output. Without one, each of s
 column lineage depends on the inputs that its columns name, and on those that no column of any
 output names. Otherwise every output depends on every input.
 
-Explicit lineage also connects jobs that share no dataset, and datasets that no job connects; see
-headwater.graph.placeholders.
+Explicit lineage also connects jobs that share no dataset (a *handoff*), and datasets that no job
+connects (a *derivation*); see headwater.graph.placeholders. An *entry* of explicit lineage has a
+target, a dataset or a job, and its sources. `parsed(facet, parse)` returns a stored facet parsed by
+a function, once for equal facets.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ Sources = dict[DatasetName, set[DatasetName]]
 """The sources of each output: the inputs that feed it."""
 
 Side = Literal["reads", "writes"]
+"""A direction of an edge between a job and a dataset: the job reads or writes it."""
 SIDES: tuple[Side, ...] = "reads", "writes"
 
 
@@ -53,7 +56,8 @@ class Edges:
     def add(self, other: Edges) -> None:
         """Add the edges of another run, so that inputs of one may feed outputs of the other.
 
-        The result does not depend on the order in which runs are added.
+        The result does not depend on the order in which runs are added. An output of both whose
+        sources only one states also has the default sources (`partly_stated`).
         """
         common = self.writes & other.writes
         stated, other_stated = (set(edges.stated_sources or ()) for edges in (self, other))
@@ -86,7 +90,10 @@ class Edges:
         return {target for target in self.writes if source in self.sources_of(target)}
 
     def bypass(self, name: DatasetName) -> None:
-        """Replace a dataset, as a source of other outputs, with its own sources."""
+        """Replace a dataset, as a source of other outputs, with its own sources.
+
+        With `a -> staging -> b` in one job, `b` then has the source `a` instead of `staging`.
+        """
         sources = self.sources_of(name)
         if self.default_sources is not None and name in self.default_sources:
             self.default_sources = (self.default_sources | sources) - {name}
@@ -97,7 +104,10 @@ class Edges:
             }
 
     def within(self, part: Edges) -> Edges:
-        """Return the edges whose datasets are also inputs or outputs of `part`."""
+        """Return the edges whose datasets are also inputs or outputs of `part`.
+
+        `passed` and `replaced` are not kept: only the edges of a run have them.
+        """
         stated = (self.stated_sources or {}).items()
         return Edges(
             self.reads & part.reads,
@@ -108,6 +118,7 @@ class Edges:
         )
 
     def _defaults(self) -> set[DatasetName]:
+        """Return the sources of an output without stated ones: all inputs, unless set."""
         return self.reads if self.default_sources is None else self.default_sources
 
 
@@ -120,7 +131,11 @@ def merged(parts: Iterable[Edges]) -> Edges:
 
 
 def side_by_side(parts: list[Edges]) -> Edges:
-    """Return the edges of separate runs, where inputs of one do not feed outputs of another."""
+    """Return the edges of separate runs, where inputs of one do not feed outputs of another.
+
+    If each has all inputs and no stated sources, this makes no difference, and the result states
+    none either.
+    """
     if len(parts) == 1:
         return parts[0]
     reads = {name for part in parts for name in part.reads}
@@ -135,7 +150,11 @@ def side_by_side(parts: list[Edges]) -> Edges:
 
 
 def run_edges(state: State, run: Run) -> Edges:
-    """Return the edges that the events of a run report, without those of the runs below it."""
+    """Return the edges that the events of a run report, without those of the runs below it.
+
+    The sources come from explicit lineage, else from a rename, else from the SQL text, else from
+    the column lineage of several outputs. A dropped or emptied output is not written.
+    """
     written = (name for name, use in run.outputs.items() if not removes_data(run, use))
     edges = _of_names(state, run.inputs, written)
     if run.lineage:
@@ -155,14 +174,21 @@ def run_edges(state: State, run: Run) -> Edges:
 
 
 def _take_renames(edges: Edges, former: dict[DatasetName, DatasetName]) -> None:
-    """Use the former name of each renamed output as its only source, and as that of no other."""
+    """Use the former name of each renamed output as its only source, and as that of no other.
+
+    With one input and one output, nothing needs to be stated.
+    """
     if len(edges.writes) > 1 or len(edges.reads) > 1:
         edges.default_sources = edges.reads.difference(former.values())
         edges.stated_sources = {name: {source} for name, source in former.items()}
 
 
 def declared_edges(state: State, job: Job) -> Edges:
-    """Return the edges of a job that JobEvents, other jobs and datasets that it exposes state."""
+    """Return the edges of a job that JobEvents, other jobs and datasets that it exposes state.
+
+    Other jobs state sources of this one in their explicit lineage (`stated_by`). A job may be an
+    exposure of dbt, such as a dashboard: the datasets name it in their facets.
+    """
     edges = Edges()
     if (declared := job.declared) is not None:
         edges = _of_names(state, declared.inputs, declared.outputs)
@@ -181,7 +207,10 @@ def declared_edges(state: State, job: Job) -> Edges:
 
 
 def _replaces(declared: Declared, name: DatasetName, facets: FacetBook) -> bool:
-    """Return True if a later JobEvent lists all tables of an exposure in the schema of a table."""
+    """Return True if a later JobEvent lists all tables of an exposure in the schema of a table.
+
+    Then a table of that schema which is not in its inputs no longer feeds the exposure.
+    """
     schema = name.namespace, name.name.rpartition(".")[0]
     schemas = {(other.namespace, other.name.rpartition(".")[0]) for other in declared.inputs}
     stamp = facets.stamp_of(DbtExposures.KEY)
@@ -212,7 +241,11 @@ def _of_names(state: State, inputs: Iterable[DatasetName], outputs: Iterable[Dat
 
 
 def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Entry]) -> None:
-    """Use explicit lineage as the sources of each output; an output without an entry has none."""
+    """Use explicit lineage as the sources of each output; an output without an entry has none.
+
+    `own` is the job of the edges. An entry about it, or about no target, only names its inputs; one
+    about another job is an edge of that job (`declared_edges`).
+    """
     edges.default_sources = set()
     edges.stated_sources = {target: set() for target in edges.writes}
     for entry in entries:
@@ -235,7 +268,10 @@ def _take_sources(edges: Edges, named: Sources) -> None:
 
 
 def sources_of_entry(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:
-    """Return the datasets and handoffs that an entry of explicit lineage names as sources."""
+    """Return the datasets and handoffs that an entry of explicit lineage names as sources.
+
+    `own` is the job that the entry is about, which hands nothing to itself; None for a dataset.
+    """
     primary = state.identity.primary
     found = {primary(canonical_name(*dataset)) for dataset in entry.datasets}
     return found | {handoff(ref) for ref in entry.jobs if ref != own}
@@ -252,7 +288,7 @@ def _explicit_lineage_of(state: State, ref: JobRef) -> Iterable[Entry]:
 
 
 def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources:
-    """Return the sources of the outputs with column lineage."""
+    """Return the sources of the outputs with column lineage that are inputs of the run."""
     primary = state.identity.primary
     sources_of_target: Sources = {}
     for spelled, use in run.outputs.items():

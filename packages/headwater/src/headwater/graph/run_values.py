@@ -13,12 +13,14 @@ Answer = TypeVar("Answer")
 
 
 class _Where(NamedTuple):
+    """The jobs with a condition, and those whose condition must be checked again."""
+
     found: set[JobRef]
-    unchecked: set[JobRef]  # those that changed since
+    unchecked: set[JobRef]  # not checked yet, or changed since
 
 
 class RunValues:
-    """Cached values of the jobs of a state."""
+    """Cached values of the jobs of a state; the owner calls `forget_runs` for each changed job."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -30,9 +32,10 @@ class RunValues:
         self._where: dict[str, _Where] = {}
 
     def of_runs(self, ref: JobRef, name: str, derive: Callable[[list[Run]], Answer]) -> Answer:
-        """Return a value computed from the runs of a job and from those below them, cached by name.
+        """Return a value computed from the runs of a job and from those below it, cached by name.
 
-        It must depend neither on the time nor on the facets of jobs and datasets.
+        `derive` gets the runs of the job. Its result must depend neither on the time nor on the
+        facets of jobs and datasets: these change without a call of `forget_runs`.
         """
         cached = self._of_runs.setdefault(ref, {})
         if name not in cached:

@@ -42,7 +42,11 @@ class _Origin:
 
 
 def split(state: State, generation: Generation, task_runs: Sequence[TaskRun], kept: Kept) -> None:
-    """Add the slices of a generation to it, if it has any."""
+    """Add the slices of a generation to it (`split`), if it has any.
+
+    Partitions with the same sources and runs are one slice. An output is split if it has several
+    such groups, or one with a stated partition of a source. The other outputs are a last slice.
+    """
     found: list[Generation] = []
     for name in sorted(generation.parts.keys() & generation.edges.writes):
         origins = _origins(state, name, task_runs, kept)
@@ -62,7 +66,11 @@ def split(state: State, generation: Generation, task_runs: Sequence[TaskRun], ke
 def of_partitions_read(
     writers: list[Generation], name: DatasetName, reader: Generation
 ) -> list[Generation]:
-    """Return the writers without the slices whose partitions a reader is known not to use."""
+    """Return the writers without the slices whose partitions a reader is known not to use.
+
+    That is known only if the writer as a whole wrote all partitions that the reader names:
+    otherwise, the two use different names for partitions.
+    """
     read = reader.partitions_read.get(name)
     if read is None:
         return writers
@@ -78,7 +86,11 @@ def of_partitions_read(
 def _origins(
     state: State, name: DatasetName, task_runs: Sequence[TaskRun], kept: Kept
 ) -> Mapping[str, _Origin] | None:
-    """Return the origin of each partition of an output; None if one is unknown."""
+    """Return the origin of each partition of an output; None if one is unknown.
+
+    `kept` has the partitions of the whole generation; with several task runs, those of each are
+    determined from its own reports.
+    """
     found: dict[str, _Origin] = defaultdict(_Origin)
     for runs, edges in task_runs:
         if name not in edges.writes:

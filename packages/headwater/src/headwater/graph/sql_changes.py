@@ -3,6 +3,11 @@
 Trino reports no dataset for DROP TABLE and RENAME, nor does Spark for the RENAME of an Iceberg
 table. The text names the table, mostly without its schema, which only the session knows. A name
 therefore counts only if it fits exactly one of the schemas that jobs of the same namespace use.
+
+`state.table_changes` has the change that each run's text states: its kind and the parts of the
+tables' names, such as `("shop", "orders")`. `state.schemas` has the schemas of the tables that jobs
+of a namespace use: pairs of a dataset namespace and a schema, such as `shop.public`. RENAME gives a
+table its name, MOVE takes it away.
 """
 
 from __future__ import annotations
@@ -40,7 +45,8 @@ def _renaming(
 ) -> list[tuple[DatasetName, LifecycleChange]]:
     """Return the MOVE of a renamed table, and the RENAME of its new name once it is reported.
 
-    A table that gets another name of the same dataset is not renamed.
+    `change.tables` has the former and the new name. A new name without qualifiers is in the schema
+    of the former one. A table that gets another name of the same dataset is not renamed.
     """
     parts, new_parts = change.tables
     former = _dataset(state, run.job.namespace, parts)
@@ -58,7 +64,10 @@ def _renaming(
 
 
 def stated_changes_of(state: State, name: DatasetName) -> Iterator[LifecycleChange]:
-    """Yield the changes of a dataset that only SQL texts state."""
+    """Yield the changes of a dataset that only SQL texts state.
+
+    Candidates are the runs whose texts change a table with the same last part of its name.
+    """
     if not state.changes_by_table:
         return
     tables = {alias.name.rpartition(".")[2].lower() for alias in state.identity.names(name)}
@@ -79,7 +88,11 @@ def renamed_by_text(state: State, run: Run) -> dict[DatasetName, DatasetName]:
 
 
 def _dataset(state: State, namespace: str, parts: tuple[str, ...]) -> DatasetName | None:
-    """Return the name of a table; None if it fits no schema of the jobs, or several."""
+    """Return the name of a table; None if it fits no schema of the jobs, or several.
+
+    `namespace` is that of the job, `parts` are the parts of the name in the text. A known dataset
+    is preferred in the spelling of the text, in lower case, or in upper case.
+    """
     found = {
         (place, schema)
         for place, schema in state.schemas.get(namespace, ())
@@ -109,4 +122,5 @@ def _fits(parts: tuple[str, ...], schema: str) -> bool:
 
 
 def _spellings(table: str) -> tuple[str, str, str]:
+    """Return the spellings of an unquoted name that databases use."""
     return table, table.lower(), table.upper()

@@ -9,6 +9,10 @@ include all tables of the text.
 
 Names of a text are matched without case, as unquoted SQL names are. A text with two known tables
 or columns that differ in case only is not read.
+
+A *target* is a table that the text writes. A `Table` is a name in the text, an `Origin` a column of
+a table with the kind of its use. A *link* connects a source column with a column of the target; the
+target EVERY_ROW stands for all rows (filters and joins).
 """
 
 from __future__ import annotations
@@ -63,7 +67,10 @@ class SqlLineage:
 
     @cached_property
     def fields(self) -> Mapping[DatasetName, Sequence[tuple[str, Origins]]]:
-        """Return the columns of each target, with their origins."""
+        """Return the columns of each target, with their origins.
+
+        They are spelled as in the schema of the target, or else as in the text.
+        """
         own_field, spellings = self._names.own_field, self._script.spellings
         return {
             self._names.dataset(table): [
@@ -75,7 +82,9 @@ class SqlLineage:
 
     @cached_property
     def columns(self) -> Mapping[DatasetName, ColumnLineage]:
-        """Return the column lineage of each target."""
+        """Return the column lineage of each target, without columns that its tables are known to
+        lack.
+        """
         found: dict[DatasetName, ColumnLineage] = {}
         for table, written in self._script.written:
             fields = self.fields[target := self._names.dataset(table)]
@@ -94,7 +103,12 @@ class SqlLineage:
         return {(self._names.dataset(table), name.lower()) for table, name in self._script.used}
 
     def combined(self, state: State, target: DatasetName, reported: ColumnLineage) -> ColumnLineage:
-        """Return the column lineage of a target: the text's, and reported columns it lacks."""
+        """Return the column lineage of a target: the text's, and reported columns it lacks.
+
+        `reported` is the columnLineage facet. It adds nothing if the text has all columns with all
+        uses. Of a target that is not `certain`, reported links of a column count unless the text
+        has some. Invented names such as `_12` never count.
+        """
         if target not in self.columns:
             return reported
         own = _verified(state, self.columns[target], reported)
@@ -115,7 +129,10 @@ class SqlLineage:
 
 
 def _verified(state: State, own: ColumnLineage, reported: ColumnLineage) -> ColumnLineage:
-    """Return the column lineage of a text, whose links are verified if they were reported too."""
+    """Return the column lineage of a text, whose links are verified if they were reported too.
+
+    Both must have the same source and target columns, without case, and be direct or indirect.
+    """
 
     def key(link: ColumnLink) -> tuple[str, DatasetName, str, bool]:
         source = state.identity.primary(canonical_name(link.namespace, link.name))
@@ -132,7 +149,8 @@ def text_of_run(state: State, run: Run) -> SqlText | None:
     """Return the SQL text from which the lineage of a run is read; None if there is none.
 
     Explicit lineage precedes the text, and so does a producer that reports filters and joins
-    itself.
+    itself. Names in the text are completed by the namespace and schema of the run's first output,
+    or else of its first input.
     """
     facet, reported = run.code.get(Sql.KEY), {*run.outputs, *run.inputs}
     if not facet or run.lineage or not reported:
@@ -191,7 +209,11 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
 
 
 class TextNames:
-    """Names of the tables and columns that a run uses, as SQL and as datasets."""
+    """Names of the tables and columns that a run uses, as SQL and as datasets.
+
+    `columns` has the known columns of the tables: (parts of the name, columns). The reader of the
+    text needs them to expand `*` and to find the table of an unqualified column.
+    """
 
     def __init__(self, state: State, run: Run, text: SqlText) -> None:
         self._state, self._run = state, run
@@ -214,7 +236,10 @@ class TextNames:
         return bool(sources) and sources.keys() <= outputs and read <= inputs | outputs
 
     def dataset(self, table: Table) -> DatasetName:
-        """Return the dataset of a table."""
+        """Return the primary name of the dataset that a table of the text is.
+
+        An input that the run reports for this table is preferred to the name in the text.
+        """
         if (found := self._datasets.get(table)) is None:
             found = DatasetName(self._namespace, self._tables.name(table))
             reported = input_of_table(*found, self._run.inputs, self._run.outputs)
@@ -222,7 +247,10 @@ class TextNames:
         return found
 
     def field(self, table: Table, name: str) -> str:
-        """Return a column as the schema of its table spells it."""
+        """Return a column as the schema of its table spells it.
+
+        Without a schema, a lower-case name is in upper case where the database stores names so.
+        """
         fields = self._fields_of(self.dataset(table))
         folded = name.upper() if self._tables.is_upper and name.islower() else name
         return fields.get(name.lower(), folded)
@@ -240,7 +268,11 @@ class TextNames:
     def own_field(
         self, table: Table, name: str, origins: Iterable[Origin], spellings: Mapping[str, str]
     ) -> str:
-        """Return a column of a target as its schema, the text or the source of `*` spells it."""
+        """Return a column of a target as its schema, the text or the source of `*` spells it.
+
+        `name` is as the reader of the text returns it, often in lower case; `origins` are the
+        columns that it comes from; `spellings` has the names as written in the text.
+        """
         if known := self._fields_of(self.dataset(table)).get(name.lower()):
             return known
         if name in spellings or name != name.lower():

@@ -20,11 +20,15 @@ from headwater.projection import Run, RunKey, State, start_of
 from headwater.projection.derived import parent_of
 
 _AS_SELECT = "_as_select"
-Part = tuple[Run, Edges]  # a run and the edges that its own events report
+Part = tuple[Run, Edges]
+"""A run and the edges that its own events report."""
 
 
 def task_edges(levels: Levels, parts: Sequence[Part]) -> Edges:
-    """Return the edges of a task run; the parts are the task run and the runs below it."""
+    """Return the edges of a task run; the parts are the task run and the runs below it.
+
+    The result states the sources of each output, unless every output has all inputs.
+    """
     if len(parts) == 1:
         return parts[0][1]
     below = edges_below(levels, parts)
@@ -46,7 +50,11 @@ def task_edges(levels: Levels, parts: Sequence[Part]) -> Edges:
 
 
 def _sources_by_query(queries: Iterable[Part]) -> Sources:
-    """Return the sources of the outputs of queries."""
+    """Return the sources of the outputs of queries.
+
+    An output whose queries read nothing gets the inputs of the queries that only read and that
+    started before its last write ended.
+    """
     found: Sources = defaultdict(set)
     ends: dict[DatasetName, int] = {}
     only_reading = [part for part in queries if not part[1].writes]
@@ -62,7 +70,7 @@ def _sources_by_query(queries: Iterable[Part]) -> Sources:
 
 
 def edges_below(levels: Levels, parts: Iterable[Part]) -> dict[RunKey, Edges]:
-    """Return the edges of all runs below a run, by the key of that run."""
+    """Return the edges of all runs below a run, by the key of that run; merged into one."""
     below: dict[RunKey, Edges] = defaultdict(Edges)
     for run, edges in parts:
         for above in levels.lineage(run)[1:]:
@@ -85,6 +93,7 @@ def without_wrappers(state: State, runs: list[Run]) -> list[Run]:
     """Return the runs without those that only wrap a sibling's write of the same dataset.
 
     Spark reports two runs for one CREATE TABLE AS SELECT. The outer one's job is `..._as_select`.
+    Siblings have the same parent run.
     """
     siblings: dict[RunKey, list[Run]] = defaultdict(list)
     for run in runs:

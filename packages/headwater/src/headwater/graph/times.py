@@ -4,6 +4,9 @@ A reader depends on what was written before it ended, and never on later writes:
 were effective when it started, and on all that began until it ended. A streaming run depends on
 everything that was written until its end, or until now. A version that a reader reports outranks
 times: it depends on the run that wrote the version, also if their clocks disagree.
+
+A *generation* is the runs of a task under one parent run; a *slice* is its part with some
+partitions of an output. Times are microseconds; infinity stands for now.
 """
 
 from __future__ import annotations
@@ -91,7 +94,10 @@ class Times:
         self.first_writes = FirstWrites(state)
 
     def of_writes(self, generation: Generation, name: DatasetName) -> Span:
-        """Return the span of the runs of a generation that wrote a dataset."""
+        """Return the span of the runs of a generation that wrote a dataset; cached in `spans`.
+
+        If none is known to have, the span of all of its runs.
+        """
         found = generation.spans.get(("writes", name))
         if found is None and not generation.runs:
             return Span(0, 0)  # a declaration applies from the beginning
@@ -101,7 +107,10 @@ class Times:
         return found
 
     def of_reads(self, generation: Generation, name: DatasetName) -> Span:
-        """Return the span of the runs of a generation that read a dataset."""
+        """Return the span of the runs of a generation that read a dataset; cached in `spans`.
+
+        A view reads when it is queried: without a time, now.
+        """
         found = generation.spans.get(("reads", name))
         if found is None:
             runs = self._readers(generation, name)
@@ -176,7 +185,8 @@ class Times:
         """Return what a reader can depend on; `writers` wrote the versions that it reported.
 
         Without a version, the span of its runs counts. With one, the times are those of its
-        writers, but never later than the reader, unless all began after it, by another clock.
+        writers, but never later than the reader, unless all began after it, by another clock: so a
+        write after the reported version does not count, although it ended before the reader did.
         """
         span = self.of_reads(reader, name)
         queried = reader.query if name in reader.renamed.values() else None
@@ -185,6 +195,7 @@ class Times:
             return Reading(span.start, span.end, proven, is_streaming=True)
         if not proven:
             return Reading(span.start, span.end, queried=queried)
+        # A version may be older than the reader: its writers' start decides what it replaced.
         written = [self.of_writes(g, name) for g in proven]
         in_time = [g for g, w in zip(proven, written, strict=True) if w.start <= span.end]
         return Reading(
@@ -205,10 +216,11 @@ class Times:
         """Return the generations of one task, or slices of them, that a reader can depend on.
 
         `writing` has those that wrote the dataset, oldest first; `replaced` are partitions that do
-        not count.
+        not count. `reader` is None for the current contents.
 
         The walk is from the newest write back, and ends at a finished write that replaced all
-        earlier ones.
+        earlier ones. `covered` are the partitions that later writes replaced; a generation whose
+        partitions are all covered does not count.
         """
         # Each with the partitions that were replaced since.
         counted: dict[Generation, set[str]] = {g: set() for g in writing if g in reading.proven}
@@ -242,8 +254,9 @@ class Times:
     ) -> list[Generation]:
         """Return the generations whose rows were not removed before they could be read.
 
-        Of those that only created or altered the dataset, none counts if another one wrote rows.
-        Of one that created a view, a copy reads the inputs of the view at the time of the reading.
+        A removal is a DROP, TRUNCATE, RENAME or OVERWRITE of the whole dataset. Of those that only
+        created or altered the dataset, none counts if another one wrote rows. Of one that created a
+        view, a copy reads the inputs of the view at the time of the reading.
         """
         ends = {g: self.of_writes(g, name).end or inf for g in writers}  # a declaration has no end
         if reading.start < inf:  # otherwise, later removals are ignored

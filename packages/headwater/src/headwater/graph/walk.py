@@ -1,4 +1,8 @@
-"""Walks through the graph from a node, upstream or downstream."""
+"""Walks through the graph from a node, upstream or downstream.
+
+A job with *stated sources* says which of its inputs feeds which output; any other feeds all outputs
+from all inputs. A *generation* is the runs of a task under one parent run.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,11 @@ class Place(NamedTuple):
 
 
 def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
-    """Return the places one step upstream (`up`) or downstream (`down`)."""
+    """Return the places one step upstream (`up`) or downstream (`down`).
+
+    From a job that was reached through a dataset (`via`), only to the datasets that feed it or that
+    it feeds, and to directly linked nodes.
+    """
     node, via = place
     found = neighbors(graph, node, direction)
     if via is not None:
@@ -64,6 +72,8 @@ def reached(generations: Generations, root: Node, way: str, level: Level) -> Wal
     """Return the generations upstream or downstream of a node, with their edges on the way.
 
     The level decides which generations stand for a job: those of a task, or those below a pipeline.
+    `way` is `up` or `down`. Upstream of a dataset, the walk starts at the writers of its present
+    rows; downstream, at its present readers.
     """
     if root.type == "job":
         ref, near = root.job_ref, generations.present_in_family(root.job_ref)
@@ -100,7 +110,10 @@ def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
 
 
 def parts_of(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
-    """Return the jobs with edges below a job that has no edges itself at a level."""
+    """Return the jobs with edges below a job that has no edges itself at a level.
+
+    For a pipeline at the level of tasks, its tasks. Empty if the job has edges, or for a dataset.
+    """
     ref = root.job_ref
     if root.type == "dataset" or graph.has_job(ref):
         return []
@@ -142,7 +155,11 @@ class _HasNode(Protocol):
 def nearest(
     starts: Iterable[_AnyPlace], beyond: Callable[[_AnyPlace], Iterable[_AnyPlace]], depth: int
 ) -> dict[Node, int]:
-    """Return the number of steps to every node within `depth` steps; `beyond` takes a step."""
+    """Return the number of steps to every node within `depth` steps; `beyond` takes a step.
+
+    A breadth-first search over places. A node may have several places; its nearest one counts. A
+    depth of -1 means any depth.
+    """
     steps = dict.fromkeys(starts, 0)
     open_ = deque(steps)
     while open_:
