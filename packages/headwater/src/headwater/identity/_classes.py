@@ -6,6 +6,13 @@ that it is reported for, and never joins two of them: with several, it is a data
 producers report it as one, and else only an alias of each.
 
 Joins can be removed; because a union-find cannot split, all names are then joined again.
+
+- *own name*: the name under which an event lists a dataset, not as a symlink.
+- *anchor*: a name that a local name is a symlink of. The local name is its *guest*.
+- *unit*: local names that stand for one thing, because each is joined with another.
+- *settle*: to determine the dataset of a local name, after one of its anchors changed.
+- *housed*: a local name that is unique, because a location in its warehouse folder has it.
+- *rank*: TABLE symlink, other logical name, location; the least one is shown (`primary`).
 """
 
 from __future__ import annotations
@@ -78,7 +85,10 @@ class Identity:
         return self._symlinks
 
     def add(self, dataset: Dataset) -> DatasetName:
-        """Add a dataset with its symlinks; return its own name in canonical spelling."""
+        """Add a dataset with its symlinks; return its own name in canonical spelling.
+
+        `renamed` and `regrouped` then have the names that it joined or moved.
+        """
         own = canonical_name(dataset.namespace, dataset.name)
         changed = self._house(own, symlinks_of(dataset))
         changed |= self._note(own, LOCATION if is_location(own) else NAME)
@@ -124,7 +134,11 @@ class Identity:
         return primary if self._union.rank(primary) == TABLE else None
 
     def names(self, name: DatasetName) -> list[DatasetName]:
-        """Return all names of a dataset, the primary one first."""
+        """Return all names of a dataset, the primary one first.
+
+        Besides the joined names, these are the local names that are aliases of it, also those that
+        are aliases of several datasets.
+        """
         if name not in self._union:
             return [name]
         primary = self.primary(name)
@@ -176,7 +190,11 @@ class Identity:
         return shown is not None and self.is_local(shown) and shown not in self._local_datasets
 
     def _house(self, own: DatasetName, links: list[DatasetName]) -> set[DatasetName]:
-        """Record names of a location in their warehouse; return the names to be settled again."""
+        """Record names of a location in their warehouse; return the names to be settled again.
+
+        A table `file:/warehouse` + `db.t` with a location `/warehouse/...` is unique. Names that
+        were joined as local ones before are joined again.
+        """
         pairs = [pair for link in links for pair in ((own, link), (link, own))]
         added = {pair[1] for pair in pairs if is_in_warehouse(*pair)} - self._housed
         self._housed |= added
@@ -204,7 +222,10 @@ class Identity:
         return changed
 
     def _note(self, name: DatasetName, rank: int) -> set[DatasetName]:
-        """Add a name, or improve its rank; return the local names to be settled again."""
+        """Add a name, or improve its rank; return the local names to be settled again.
+
+        `rank` is TABLE, NAME or LOCATION; a lower one is better. A new name is joined by rules.
+        """
         before = self._ranks_reported.get(name)
         if before is not None and before <= rank:
             return set()
@@ -224,7 +245,12 @@ class Identity:
                 yield min(name, mate), max(name, mate)
 
     def _link(self, pair: Pair) -> set[DatasetName]:
-        """Join the names of a symlink; return the local names to be settled again."""
+        """Join the names of a symlink; return the local names to be settled again.
+
+        Two unique names are joined. Otherwise, the more local one becomes the guest of the other,
+        which is its anchor: they are not joined, because the local name may mean something else
+        elsewhere.
+        """
         own, other = pair
         if tuple(sorted(pair)) in self._separated:
             return set()
@@ -254,6 +280,7 @@ class Identity:
         return self._guests_of(names)
 
     def _guests_of(self, names: Iterable[DatasetName]) -> set[DatasetName]:
+        """Return the local names that are symlinks of some names."""
         return {guest for name in names for guest in self._guests.get(name, ())}
 
     def _unit(self, name: DatasetName) -> set[DatasetName]:
@@ -279,7 +306,11 @@ class Identity:
         return anchors if len(anchors) == 1 and self.is_local(next(iter(anchors))) else frozenset()
 
     def _settle(self, names: set[DatasetName]) -> None:
-        """Determine the datasets of local names again."""
+        """Determine the datasets of local names again.
+
+        All names of a unit are shown under the one dataset that they are aliases of, or else under
+        the first name of the unit. It is a dataset if an event listed one of its names as such.
+        """
         open_ = set(names)
         while open_:
             name = open_.pop()
@@ -313,6 +344,7 @@ class Identity:
         return next(iter(places), None)
 
     def _show(self, name: DatasetName, primary: DatasetName | None) -> None:
+        """Set the primary name of a local name (None: the union has it); note if it changed."""
         before = self.primary(name)
         if primary is None:
             self._shown.pop(name, None)
@@ -322,6 +354,9 @@ class Identity:
             self.renamed |= {name, before}
 
     def _local_order(self, name: DatasetName) -> tuple[bool, int, int, DatasetName]:
+        """Return the sort key of the names of a unit: reported datasets first, then less local
+        ones.
+        """
         return name not in self._own, self._union.locality(name), self._union.rank(name), name
 
 
@@ -331,7 +366,10 @@ def symlinks_of(dataset: Dataset) -> list[DatasetName]:
 
 
 def _links(dataset: Dataset) -> Iterator[tuple[DatasetName, int]]:
-    """Yield every symlink with its rank."""
+    """Yield every symlink with its rank.
+
+    A symlink of type TABLE ranks first, before other names; a location last.
+    """
     if facet := dataset.facets.get(Symlinks.KEY):
         for namespace, name, kind in Symlinks.parse(facet).identifiers:
             other = canonical_name(namespace, name)

@@ -1,4 +1,9 @@
-"""Canonical names of datasets, according to the table of naming rules."""
+"""Canonical names of datasets, according to the table of naming rules.
+
+A *location* is a name of a file or an object, such as `s3://bucket` + `path`. A *local* name is one
+that others may use for another dataset, such as that of a table in an in-memory catalog. An
+*authority* is the part of a namespace between `//` and the next slash.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +53,9 @@ class DatasetName(NamedTuple):
 def canonical_name(namespace: str, name: str) -> DatasetName:
     """Return the canonical spelling of a name; equal places have equal canonical names.
 
-    The naming rules apply, also to URLs of JDBC. Files use `file` + `/path`. Glue tables use the
-    ARN of their catalog + `table/database/name`, also for `aws:glue:` + `database.name`.
+    The naming rules apply, also to URLs of JDBC: `jdbc:postgresql://H/db` becomes
+    `postgres://h:5432/db`. Files use `file` + `/path`. Glue tables use the ARN of their catalog +
+    `table/database/name`, also for `aws:glue:` + `database.name`.
     """
     uri = _URI.fullmatch(_LISTED.sub("", namespace))
     rule = _RULE_BY_SCHEME.get(uri[1].lower()) if uri else None
@@ -97,6 +103,7 @@ def _authority(rule: NamingRule, spelled: str) -> str:
 
 
 def _path(rule: NamingRule, name: str) -> str:
+    """Return the name of a dataset by the rule of its namespace: a key, a path, or as it is."""
     if rule.names == "key":
         return name.strip("/") or "/"
     return f"/{name.strip('/')}" if rule.names == "path" else name
@@ -145,7 +152,8 @@ def locality(name: DatasetName) -> int:
     """Return where a name is unique: UNIQUE (everywhere), OF_HOST or OF_SESSION.
 
     A name without an authority belongs to a session, as do all in `flink://`. The hosts of
-    machines, clusters and private networks are reused. A location, such as s3://, is unique.
+    machines, clusters and private networks, such as `localhost` or `ip-10-0-0-1`, are reused. A
+    location, such as s3://, is unique.
 
     The greater the value, the fewer places share the meaning of the name.
     """

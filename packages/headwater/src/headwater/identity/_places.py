@@ -21,7 +21,8 @@ _Places = Mapping[DatasetName, DatasetName]
 def with_places(event: Event) -> Event:
     """Return an event without the local names for which it reports one place.
 
-    A name that stands for two places stays local.
+    Spark lists `file:/warehouse` + `db.t` with the symlink `s3://bucket` + `t`: the event then
+    lists the latter. A name that stands for two places stays local.
     """
     if isinstance(event, DatasetEvent):
         places = _places([event.dataset])
@@ -38,7 +39,11 @@ def with_places(event: Event) -> Event:
 
 
 def _places(datasets: Iterable[Dataset]) -> _Places:
-    """Return the place of each local name that is a name of only one."""
+    """Return the place of each local name that is a name of only one.
+
+    The place of a dataset is its first name that is not local: its own name, or else the first
+    symlink in the order of names.
+    """
     found: defaultdict[DatasetName, set[DatasetName]] = defaultdict(set)
     for item in datasets:
         if Symlinks.KEY not in item.facets:
@@ -54,6 +59,7 @@ def _places(datasets: Iterable[Dataset]) -> _Places:
 
 
 def _names_of(item: Dataset) -> list[DatasetName]:
+    """Return the own name of a dataset in an event, then its symlinks, in canonical spelling."""
     links = Symlinks.parse(item.facets.get(Symlinks.KEY, {})).identifiers
     return [
         canonical_name(item.namespace, item.name),

@@ -1,4 +1,8 @@
-"""A union-find over names, with the primary name of each class of joined names."""
+"""A union-find over names, with the primary name of each class of joined names.
+
+A *class* is a set of joined names; `find` returns the name that represents it internally. A *local*
+name may be one of several datasets, see `identity._names`.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ class Union:
         return self.locality(name) > UNIQUE
 
     def find(self, name: DatasetName) -> DatasetName:
-        """Return the name that represents the class of a name."""
+        """Return the name that represents the class of a name; shorten the path to it."""
         root = name
         while (above := self._parent[root]) != root:
             root = above

@@ -62,7 +62,11 @@ class Readers:
         return self._state.unreadable.copy()
 
     def add(self, change: Change, size: int) -> None:
-        """Queue a change of `size` bytes for the next reader; wait if the queue is full."""
+        """Queue a change of `size` bytes for the next reader; wait if the queue is full.
+
+        It is full if a reader holds the state for so long that the limits are exceeded. The wait
+        ends when that reader, which applies the queue at its end, or this thread has applied it.
+        """
         self._queue.append((change, size))
         self._added += size
         self._settle()
@@ -81,7 +85,11 @@ class Readers:
 
     @contextmanager
     def reading(self) -> Iterator[State]:
-        """Hold the state with every added change; it does not change while held."""
+        """Hold the state with every added change; it does not change while held.
+
+        A thread that already holds it may nest calls. Waiting for the lock ends at the deadline of
+        the query.
+        """
         try:
             with deadline.acquired(self._lock):
                 if not self._depth:

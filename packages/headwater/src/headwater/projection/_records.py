@@ -1,4 +1,9 @@
-"""Find, create and update the records of jobs, runs and datasets in the state."""
+"""Find, create and update the records of jobs, runs and datasets in the state.
+
+A dataset has a record under each of its reported names; `state.identity` joins the names. A *stamp*
+is (event time, event hash), and the greater one wins. `state.changed_names`, `moved`, `placed` and
+so on record what changed, by the revision that the current event leads to (`revision + 1`).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,10 @@ INPUT_FACETS = ("schema", *ASSERTION_FACETS, "dataQualityMetrics")  # also per r
 
 
 def _record_changes_in_sql(state: State, name: DatasetName) -> None:
-    """Record changes of the runs whose SQL text may change a table that got a name."""
+    """Record changes of the runs whose SQL text may change a table that got a name.
+
+    A text names tables without their schema: `changes_by_table` has the runs by the last part.
+    """
     if state.changes_by_table:
         for key in state.changes_by_table.get(name.name.rpartition(".")[2].lower(), ()):
             record_change(state, state.runs[key])
@@ -25,7 +33,11 @@ def _record_changes_in_sql(state: State, name: DatasetName) -> None:
 def update_use(
     state: State, uses: dict[DatasetName, Use], item: Dataset, facets: Facets, stamp: Stamp
 ) -> DatasetRecord:
-    """Record that a run uses a dataset; return the record of the dataset."""
+    """Record that a run uses a dataset; return the record of the dataset.
+
+    `uses` are the inputs or outputs of the run. `facets` are those of the dataset that are kept for
+    each run, in addition to the newest ones in the record.
+    """
     name = update_dataset(state, item, stamp)
     use = uses.setdefault(name, Use())
     use.facets.put(item.io_facets, stamp)
@@ -37,7 +49,11 @@ def update_use(
 
 
 def add_writer(state: State, record: DatasetRecord, run: Run) -> None:
-    """Record that a run wrote a dataset, unless Airflow skipped it."""
+    """Record that a run wrote a dataset, unless Airflow skipped it.
+
+    The first writer of a file decides if it counts as part of its folder: the name is recorded in
+    `placed`.
+    """
     if not record.writers:
         state.placed.add(record.name, state.revision + 1)
     if not run.is_skipped:
@@ -66,7 +82,10 @@ def select(facets: Facets, names: Iterable[str]) -> Facets:
 
 
 def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
-    """Record the names and facets of a dataset; return the name of its record."""
+    """Record the names and facets of a dataset; return the name of its record.
+
+    `item` is the dataset in an event. Its symlinks become names of the dataset, too.
+    """
     name = state.identity.add(item)
     record_renamed_uses(state)
     record = state.datasets.get(name)
@@ -101,7 +120,11 @@ def record_change(state: State, run: Run) -> None:
 
 
 def record_renamed_uses(state: State) -> None:
-    """Record changes of the runs and declarations whose datasets got other names."""
+    """Record changes of the runs and declarations whose datasets got other names.
+
+    An alias or a symlink may join two datasets. `identity.renamed` has the names with another
+    primary name since; it is cleared here.
+    """
     for name in state.identity.renamed:
         state.renamed.add(name, state.revision + 1)
         _record_changes_in_sql(state, name)
@@ -119,7 +142,10 @@ def record_renamed_uses(state: State) -> None:
 
 
 def update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:
-    """Record the facets of a job; return its record."""
+    """Record the facets of a job; return its record.
+
+    A job that gets another jobType, or its first own event, may get another level, and is `moved`.
+    """
     job = job_record(state, ref)
     kind = job.facets.packed(JobType.KEY)
     if job.first is None and job.children:

@@ -40,7 +40,8 @@ from headwater.sql.facet import change_of
 def update_skipped(state: State, run: Run) -> None:
     """Determine again if a task was skipped, after an event of the task or of its DAG run.
 
-    Only the newest values decide, so the order in which the events arrive does not matter.
+    Only the newest values decide, so the order in which the events arrive does not matter. A
+    skipped run is no writer of the outputs that it reports.
     """
     is_skipped = _is_skipped(state, run)
     if is_skipped == run.is_skipped:
@@ -72,7 +73,12 @@ def _is_skipped(state: State, run: Run) -> bool:
 
 
 def add_schemas(state: State, namespace: str, item: Dataset) -> None:
-    """Record the schemas of the tables that the jobs of a namespace use."""
+    """Record the schemas of the tables that the jobs of a namespace use.
+
+    A schema is (dataset namespace, name without its last part), such as `("postgres://h:5432",
+    "shop.public")`. SQL texts name tables without it, see headwater.graph.sql_changes. Paths of
+    files have none.
+    """
     schemas = state.schemas.setdefault(namespace, set())
     for name in (canonical_name(item.namespace, item.name), *symlinks_of(item)):
         schema = name.namespace, name.name.rpartition(".")[0]
@@ -83,7 +89,10 @@ def add_schemas(state: State, namespace: str, item: Dataset) -> None:
 
 
 def add_table_change(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> None:
-    """Record the change of tables in the SQL text of a completed run that reports no output."""
+    """Record the change of tables in the SQL text of a completed run that reports no output.
+
+    Such as `DROP TABLE orders`; `run` is the key of the run. The newest text of a run counts.
+    """
     is_silent = event.type is EventType.COMPLETE and not event.outputs
     change = change_of(event.job_facets.get("sql", {})) if is_silent else None
     if change is None:
@@ -95,7 +104,10 @@ def add_table_change(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -
 
 
 def add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) -> None:
-    """Record the exposures of dbt that a dataset feeds, as jobs that read it."""
+    """Record the exposures of dbt that a dataset feeds, as jobs that read it.
+
+    An exposure is, for example, a dashboard. `namespace` is that of its job.
+    """
     facet = item.facets.get(DbtExposures.KEY)
     for unique_id, exposure in DbtExposures.parse(facet).exposures.items() if facet else ():
         kind = {"integration": "DBT", "jobType": EXPOSURE}
@@ -107,7 +119,11 @@ def add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) -> 
 
 
 def add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None) -> Dataset | None:
-    """Record a lifecycle change of a dataset; return its former name if it was renamed."""
+    """Record a lifecycle change of a dataset; return its former name if it was renamed.
+
+    A rename is recorded for both names: RENAME for the new one, and MOVE for the former one. A
+    CREATE or OVERWRITE is only recorded if it replaced all rows, or without a run.
+    """
     change = LifecycleStateChange.parse(item.facets.get(LifecycleStateChange.KEY, {}))
     kind, former = change.lifecycleStateChange or "", change.former_name
     if former is not None:
@@ -153,7 +169,11 @@ def packed_lineage(event: RunEvent | JobEvent) -> bytes | None:
 
 
 def add_job_handoffs(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> None:
-    """Record the other jobs in explicit lineage, from which data comes or to which it goes."""
+    """Record the other jobs in explicit lineage, from which data comes or to which it goes.
+
+    A job that passes data to another one without a dataset is in `state.handoffs`, with the jobs
+    that read from it. An entry about another job makes this job one of its `stated_by`.
+    """
     for entry in parse_entries(event.job_facets.get("lineage", {})):
         reader = entry.target if isinstance(entry.target, JobRef) else event.job
         for source in entry.jobs - {reader}:
@@ -170,7 +190,11 @@ def add_job_handoffs(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> 
 
 
 def add_derivation(state: State, item: Dataset, stamp: Stamp) -> None:
-    """Record the sources of a dataset without a job: reported ones, or those of its columns."""
+    """Record the sources of a dataset without a job: reported ones, or those of its columns.
+
+    The newest statement counts (`record.derivation`). `state.derived_from` keeps former sources:
+    only candidates.
+    """
     columns = item.facets.get("columnLineage")
     if not (facet := item.facets.get("lineage") or (columns and lineage_of_columns(columns))):
         return

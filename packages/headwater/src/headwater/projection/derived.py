@@ -1,4 +1,9 @@
-"""Values derived from the state and never stored: parents, ends, versions."""
+"""Values derived from the state and never stored: parents, ends, versions.
+
+A run is *open* without an end event, and *lost* (stale) if it is open and silent for too long. A
+run without events is only named by others, such as a parent that sends none. Times are
+microseconds.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +63,11 @@ def _cached_per_revision(
 
 
 def resolve(state: State, key: RunKey) -> Run | None:
-    """Return the run of a reference: that exact key, or the run with events under its id."""
+    """Return the run of a reference: that exact key, or the run with events under its id.
+
+    A producer may name the parent's job differently than the parent itself does. Of several runs
+    with events, the one with the least key; a run without events if there is no other.
+    """
     exact = state.runs.get(key)
     if exact is not None and exact.has_events:
         return exact
@@ -67,7 +76,10 @@ def resolve(state: State, key: RunKey) -> Run | None:
 
 
 def parent_of(state: State, run: Run) -> Run | None:
-    """Return the parent; for a run without events, the root that its children name."""
+    """Return the parent; for a run without events, the root that its children name.
+
+    `run.parent` and `run.hint` are (stamp, key of the parent).
+    """
     register = run.parent or (None if run.has_events else run.hint)
     return resolve(state, register[1]) if register else None
 
@@ -89,7 +101,11 @@ def has_reported_ancestor(state: State, run: Run) -> bool:
 
 @_cached_per_revision
 def children_of(state: State, run: Run) -> list[Run]:
-    """Return the child runs, ordered by key."""
+    """Return the child runs, ordered by key.
+
+    `children` of the records are candidates, also under other jobs of the same run id; those count
+    whose parent resolves to this run.
+    """
     keys: set[RunKey] = set()
     for key in state.runs_by_id.get(run.key.run_id, ()):
         keys |= state.runs[key].children or set()
@@ -129,7 +145,10 @@ def newest_of(runs: Iterable[Run]) -> Run | None:
 
 
 def _nearest_with_events(state: State, run: Run) -> list[Run]:
-    """Return the nearest descendants that have events, one on each path down."""
+    """Return the nearest descendants that have events, one on each path down.
+
+    They stand for a run without events: descendants below them add nothing to its start and end.
+    """
     found: list[Run] = []
     visited = {run.key}
     waiting = [run]
@@ -154,7 +173,10 @@ def began_at(state: State, run: Run) -> int | None:
 
 @_cached_per_revision
 def is_streaming(state: State, run: Run) -> bool:
-    """Return True for a streaming run: the job of the nearest ancestor with a type is STREAMING."""
+    """Return True for a streaming run: the job of the nearest ancestor with a type is STREAMING.
+
+    The type is `processingType` of the jobType facet; the run itself comes first.
+    """
     kinds = (_processing_type(state, ancestor) for ancestor in ancestry_of(state, run))
     return next((kind for kind in kinds if kind not in ("", "NONE")), "") == "STREAMING"
 
@@ -172,7 +194,8 @@ def _is_launcher(state: State, run: Run, ancestor: Run) -> bool:
 def outcome(state: State, run: Run) -> Outcome:
     """Return the outcome of a run; without an end, that of its nearest ancestor with one.
 
-    A batch run that completed does not end the streaming runs that it started.
+    The end of a DAG run ends its open tasks, but not before their last event. A batch run that
+    completed does not end the streaming runs that it started.
     """
     for ancestor in ancestry_of(state, run):
         if ancestor.end is not None:
@@ -191,7 +214,8 @@ def outcome(state: State, run: Run) -> Outcome:
 def is_lost(state: State, run: Run) -> bool:
     """Return True for an open run if its last event and those below it are before `stale_before`.
 
-    A streaming run can be silent for any time, and so can one that waits for it.
+    `state.stale_before` is a time before now, a day by default. A streaming run can be silent for
+    any time, and so can one that waits for it.
     """
     if outcome(state, run).ended is not None or last_event_time(state, run) >= state.stale_before:
         return False

@@ -1,6 +1,8 @@
 """Facets in memory: as JSON, shared between equal ones, compressed if long.
 
-Decoded they would take ten times as much memory, and most of them are never read.
+Decoded they would take ten times as much memory, and most of them are never read. A *packed* facet
+is JSON, the same compressed, or `L` and compressed JSON if it is large. The first byte tells which:
+`{` is JSON.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class FacetBook:
         self._flat = flat
 
     def put(self, facets: Facets, stamp: Stamp) -> None:
-        """Add the facets of one event."""
+        """Add the facets of one event; for each name, the facet with the greatest stamp stays."""
         if not facets:
             return
         stamped = self.stamped()
@@ -115,7 +117,10 @@ class FacetBook:
         return unpack(self.packed(name))
 
     def parsed(self, model: type[Model]) -> Model:
-        """Return the newest facet of a model; one without values if there is none."""
+        """Return the newest facet of a model; one without values if there is none.
+
+        `model.KEY` is the name of the facet. Equal facets are parsed once, among the recent ones.
+        """
         return parsed(self.packed(model.KEY), model.parse)
 
     def column_lineage(self) -> ColumnLineage:

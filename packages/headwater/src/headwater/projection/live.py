@@ -3,8 +3,11 @@
 A caller submits a batch of events and gets a future. One thread appends all waiting batches in one
 transaction, passes the new events to the readers and resolves the futures. Acknowledged events are
 therefore durable, and every later query reads them. No batch waits for a running query (see
-headwater.projection._readers). Events appended by another process are read with the next append
-or by `follow`.
+headwater.projection._readers). Events appended by another process are read with the next append or
+by `follow`.
+
+`seq` is the number of a row in the log; rows are in the order of arrival. A *snapshot* is a stored
+projection of all events up to a `seq`.
 """
 
 from __future__ import annotations
@@ -125,7 +128,11 @@ class Live:
             self.wake()
 
     def reload(self) -> None:
-        """Replace the projection by one of the events that are still in the log."""
+        """Replace the projection by one of the events that are still in the log.
+
+        For after retention deleted events. The state is built before locks are taken, and then gets
+        the events that arrived meanwhile.
+        """
         self._horizon = self.log.horizon()
         state, restored = restore(self.log)
         with gc_paused():
@@ -171,7 +178,11 @@ class Live:
 
     @contextmanager
     def reading(self, moment: Moment | None = None) -> Iterator[State]:
-        """Return the state, now or at a moment; it does not change while it is read."""
+        """Return the state, now or at a moment; it does not change while it is read.
+
+        Raises ConfigError for a moment before which events were deleted. A state of the past takes
+        the moment as its present time.
+        """
         if moment is None:
             with self._present.reading() as state:
                 yield self._at(state, int(self._clock() * 1e6))
@@ -183,6 +194,7 @@ class Live:
             yield self._at(self._past.at(moment, newest), moment.earliest)
 
     def _at(self, state: State, now: int) -> State:
+        """Set the times of a query in a state: now, and before which open runs count as lost."""
         state.now = now
         state.stale_before = now - int(self._lost_after * 1e6)
         state.horizon = self._horizon
@@ -198,6 +210,7 @@ class Live:
             )
 
     def _write(self) -> None:
+        """Store waiting batches until `None` arrives: all that wait at once, in one transaction."""
         is_open = True
         while is_open:
             waiting: list[_Waiting] = []
@@ -217,6 +230,12 @@ class Live:
         self._append([item for item in waiting if item[1].set_running_or_notify_cancel()])
 
     def _append(self, waiting: Sequence[_Waiting]) -> None:
+        """Store batches in one transaction, apply their new events, and resolve their futures.
+
+        If a batch of several cannot be stored, each is stored alone, so that only that one fails.
+        An outage of the database fails all of them. If two batches have the same new event, it is
+        stored for the first and a duplicate of the second.
+        """
         entries = [entry for batch, _ in waiting for entry in batch.entries]
         offsets = [batch.offset for batch, _ in waiting if batch.offset is not None]
         rejected_lines = [refusal for batch, _ in waiting for refusal in batch.rejected_lines]
@@ -246,6 +265,11 @@ class Live:
         self.wake()
 
     def _advance(self, entries: Sequence[Entry], appended: Appended) -> None:
+        """Pass the new ones of appended entries to the readers.
+
+        If another process has appended rows before them, all rows since are read from the log
+        instead, so that they are applied in the order of the log.
+        """
         if appended.before != self._seq:  # another process has written
             self._catch_up()
             return
@@ -255,6 +279,7 @@ class Live:
         self._seq = appended.after
 
     def _catch_up(self) -> None:
+        """Pass the rows of the log since `_seq` to the readers; note those that cannot be read."""
         for seq, kind, _, body in self.log.rows(self._seq):
             change: Change
             try:

@@ -45,8 +45,9 @@ class Past:
     def at(self, moment: Moment, newest: int) -> State:
         """Return the state at a moment, of a log whose last `seq` is `newest`. Raises BusyError.
 
-        If the time limit of a query passes, the state is kept as it is, and the next query
-        continues. Only one thread may use it at a time.
+        A cached state gets the events that arrived since, as far as the moment includes them. If
+        the time limit of a query passes, the state is kept as it is, and the next query continues.
+        Only one thread may use it at a time.
         """
         state, applied = self._states.get(moment) or restore(self._log, *moment)
         state.is_past = True

@@ -56,7 +56,10 @@ class Background:
         return False
 
     def begin(self, environment: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Start the process, with further variables of the environment."""
+        """Start the process, with further variables of the environment.
+
+        Its standard output is what `succeed` gets, or the reason if it fails.
+        """
         # The URL may contain a password, and arguments of processes are public. In its own session,
         # the process does not receive Ctrl-C.
         try:
@@ -100,7 +103,12 @@ class Snapshotter(Background):
         self._newest = 0
 
     def poll(self, newest: int) -> None:
-        """Start a snapshot if one is due after the event `newest`; called every second."""
+        """Start a snapshot if one is due after the event `newest`; called every second.
+
+        One is due when the log grew by 10,000 events or a tenth since the last one, whichever is
+        more; by a tenth of that while no events arrive. `newest` is the number of the newest event
+        (`seq`).
+        """
         is_quiet, self._newest = newest == self._newest, newest
         if self.is_running():
             return

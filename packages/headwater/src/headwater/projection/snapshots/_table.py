@@ -1,4 +1,8 @@
-"""Snapshots of the projection in the log's database; they may be deleted at any time."""
+"""Snapshots of the projection in the log's database; they may be deleted at any time.
+
+`seq` is the number of the last event in a snapshot. The format is a digest of the code that wrote
+it: only the same code can read it. Large data is stored in several rows (`part`).
+"""
 
 from __future__ import annotations
 
@@ -62,7 +66,10 @@ class Snapshots:
             connection.execute(delete(schema.snapshots))
 
     def _latest_times(self, seq: int) -> tuple[int, int]:
-        """Return the greatest event time and arrival up to `seq`, starting at a snapshot."""
+        """Return the greatest event time and arrival up to `seq`, starting at a snapshot.
+
+        Only events after the newest snapshot up to `seq` are read; (0, 0) without events.
+        """
         snapshots, events = schema.snapshots, schema.events
         before = select(snapshots.c.seq, snapshots.c.event_time, snapshots.c.received_at)
         before = before.where(snapshots.c.seq <= seq).order_by(snapshots.c.seq.desc()).limit(1)

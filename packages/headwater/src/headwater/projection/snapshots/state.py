@@ -103,6 +103,7 @@ def restore(
 
 
 def _decode(data: bytes) -> State:
+    """Return the state in the data of a snapshot; raise an error if it is damaged or no state."""
     with gc_paused(), gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
         state = _Reader(file).load()
         file.read()  # verifies the checksum at the end
@@ -123,6 +124,7 @@ class _Writer(pickle.Pickler):
 
 
 def _fields_of(value: Any) -> tuple[type, tuple[Any, ...]]:
+    """Return a class and the arguments that create an equal object: its fields in order."""
     return type(value), tuple(getattr(value, name) for name in value.__slots__)
 
 
