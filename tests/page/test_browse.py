@@ -287,6 +287,11 @@ def test_names_can_be_joined_and_separated(look: Look, lineage: Lineage) -> None
     expect(join).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(join).to_be_visible()
+    page.get_by_role("button", name=f"Separate {name} and {name}").click()
+    expect(page.get_by_role("status").filter(has_text="Separated")).to_be_visible()
+    expect(join).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(join).to_be_visible()
 
 
 def test_rules_for_names_are_listed_and_removed(look: Look, lineage: Lineage) -> None:

@@ -107,9 +107,10 @@ class Identity:
     def set_manual(
         self, joined: Set[Pair], separated: Set[Pair], rules: Set[Pair] = frozenset()
     ) -> set[DatasetName]:
-        """Set the pairs that users joined, the pairs of symlinks that do not count, and the rules.
+        """Set the pairs that users joined, those that users separated, and the rules.
 
-        Each pair is sorted. Return the names of the pairs that changed.
+        Each pair is sorted; a symlink of a separated pair does not count. Return the names of the
+        pairs that changed.
         """
         before, self._rules = self._joined, rules
         self._joined = {*joined, *(p for name in self._ranks_reported for p in self._ruled(name))}
@@ -168,8 +169,9 @@ class Identity:
         yield from (p for p in self._symlinks if tuple(sorted(p)) not in self._separated)
 
     def is_stated(self, one: DatasetName, other: DatasetName) -> bool:
-        """Return True if a user or a rule joined two names."""
-        return (min(one, other), max(one, other)) in self._joined
+        """Return True if a user or a rule joined two names, or a user separated them."""
+        pair = min(one, other), max(one, other)
+        return pair in self._joined or pair in self._separated
 
     def anchors(self, name: DatasetName) -> Set[DatasetName]:
         """Return the names that a local name is a symlink of."""

@@ -36,6 +36,12 @@ _MOST_SHARED = 100  # datasets with one word or one set of columns; more identif
 _PARTS = re.compile(r"[^/.:]+")
 _WORDS = re.compile(r"[a-z]+|\d+")
 _NUMBERS = re.compile(r"\d+")
+_REDSHIFT = re.compile(
+    r"redshift://(?P<cluster>[^.:]+)\.((?P<id>[^.:]+)\.)?(?P<region>[a-z]+-[a-z-]+-\d)"
+    r"(?(id)\.redshift(-serverless)?\.amazonaws\.com(\.cn)?)(?P<port>:\d+)"
+)
+"""dbt reports the endpoint, and Airflow's provider shortens it to `cluster.region`, as the naming
+specification asks (airflow/providers/amazon/aws/hooks/redshift_sql.py)."""
 
 EvidenceKind = Literal["schema", "spelling", "location", "time"]
 
@@ -86,6 +92,14 @@ class _Orphan:
         yield from set(_WORDS.findall(self.title))
         if len(self.columns) > 1:
             yield self.columns
+
+
+def likely_namesakes(state: State) -> Iterator[Pair]:
+    """Yield the pairs of `likely_namesake`, in the order of the written names."""
+    shared = (names for names in _by_title(state).values() if 1 < len(names) <= _MOST_SHARED)
+    for name in deadline.watched(sorted(name for names in shared for name in names)):
+        if pair := likely_namesake(state, name):
+            yield pair
 
 
 @once_an_event
@@ -235,10 +249,24 @@ def _evidence(written: _Orphan, read: _Orphan) -> Iterator[Evidence]:
         yield Evidence("spelling", message, round(40 * ratio))
     if written.name.namespace == read.name.namespace:
         yield Evidence("location", "in one namespace", 10)
+    elif _is_one_cluster(written.name, read.name):
+        message = "the endpoint and the identifier of a Redshift cluster"
+        yield Evidence("location", message, 20)
     elif written.parents and written.parents[:1] == read.parents[:1]:
         yield Evidence("location", f"both in {written.parents[0]}", 10)
     if written.first and read.first >= written.first:
         yield Evidence("time", "all reads follow the first write", 10)
+
+
+def _is_one_cluster(one: DatasetName, other: DatasetName) -> bool:
+    """Return True for the endpoint of a Redshift cluster and its identifier with the region.
+
+    Clusters of two accounts can have one identifier, so that this is only evidence.
+    """
+    found, partner = (_REDSHIFT.fullmatch(name.namespace) for name in (one, other))
+    if found is None or partner is None or (found["id"] is None) == (partner["id"] is None):
+        return False
+    return found.group("cluster", "region", "port") == partner.group("cluster", "region", "port")
 
 
 def jobs_of(state: State, names: Iterable[DatasetName], *, is_read: bool) -> list[JobRef]:

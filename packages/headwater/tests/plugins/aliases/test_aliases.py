@@ -123,15 +123,25 @@ def test_separated_symlink_stays_separate_until_removed(shop: Live, build: Any) 
     assert state_after("11:00:00", is_removed=True) == (2, [])
 
 
-def test_only_names_of_a_symlink_can_be_separated(shop: Live, build: Any) -> None:
+def test_names_that_only_others_join_cannot_be_separated(shop: Live, build: Any) -> None:
     links = [("s3://lake", "a", "LOCATION"), ("s3://lake", "b", "LOCATION")]
     shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive://h|orders", symlinks=links)]))
     with shop.reading() as state:
         with pytest.raises(NotFoundError, match="separate a pair of names") as error:
             alias_entry(state, "s3://lake:a", "s3://lake:b", 1, is_separate=True)
         assert "dataset:hive://h:orders dataset:s3://lake:a" in error.value.nearest
-        with pytest.raises(NotFoundError, match="no symlink joins"):
-            alias_entry(state, "shop.orders", "s3://lake:b", 1, is_separate=True)
+
+
+def test_names_that_nothing_joins_stay_separate_when_a_symlink_arrives(
+    shop: Live, build: Any
+) -> None:
+    with shop.reading() as state:
+        entry = alias_entry(state, "hive://h:orders", "pg:shop.orders", 1, is_separate=True)
+    shop.ingest(Batch([entry]))
+    link = ("pg", "shop.orders", "TABLE")
+    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive://h|orders", symlinks=[link])]))
+    with shop.reading() as state:
+        assert state.identity.primary(DatasetName(*_A)) != state.identity.primary(DatasetName(*_B))
 
 
 def test_latest_alias_event_applies_despite_clock_change(shop: Live) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from headwater.plugins.aliases._service import alias_entry
 from headwater.plugins.impact.queries import impact_answer
-from headwater.projection import State
+from headwater.projection import State, project
 from packages.headwater.tests.support.columns import FILTER, IDENTITY, derive
 from packages.headwater.tests.support.reports import schema
 
@@ -161,13 +162,13 @@ def test_dbt_test_of_a_column_is_named_until_its_job_runs_without_it(build: Any)
 _ENDPOINT = "redshift://dw.abc123.eu-west-1.redshift.amazonaws.com:5439|dev.public.orders"
 
 
-def _spelled(build: Any, read: str, *columns: str) -> State:
+def _spelled(build: Any, read: str, *columns: str) -> tuple[Any, Any]:
     load = build.run("COMPLETE", "l", "load", "07:00:00")
     orders = "redshift://dw.eu-west-1:5439|dev.public.orders"
     load["outputs"] = [build.dataset(orders, schema=schema(id="int", amount="int"))]
     report = build.run("COMPLETE", "r", "report", "08:00:00", writes=("db|rep",))
     report["inputs"] = [build.dataset(read, schema=schema(**dict.fromkeys(columns, "int")))]
-    return build.state(load, report)
+    return load, report
 
 
 @pytest.mark.parametrize(
@@ -182,13 +183,22 @@ def _spelled(build: Any, read: str, *columns: str) -> State:
 def test_dataset_that_is_likely_read_under_another_name_makes_the_verdict_unknown(
     read: str, columns: tuple[str, ...], verdict: str, build: Any
 ) -> None:
-    state = _spelled(build, read, *columns)
+    state = build.state(*_spelled(build, read, *columns))
     node = "dataset:redshift://dw.eu-west-1:5439:dev.public.orders"
     drop = impact_answer(state, node, "amount")["drop"]
     assert drop["verdict"] == verdict
     if verdict == "unknown":
         assert "likely another name of this one" in drop["reasons"][0]["message"]
         assert _ENDPOINT.split("|")[0] in drop["reasons"][0]["message"]
+
+
+def test_likely_name_that_a_user_separated_does_not_prevent_the_verdict(build: Any) -> None:
+    events = [build.entry(event).event for event in _spelled(build, _ENDPOINT, "id", "amount")]
+    node = "dataset:redshift://dw.eu-west-1:5439:dev.public.orders"
+    other = f"dataset:{_ENDPOINT.replace('|', ':')}"
+    stated = alias_entry(project(events), node, other, 1, is_separate=True)
+    state = project([*events, stated.event])
+    assert impact_answer(state, node, "amount")["drop"]["verdict"] == "safe"
 
 
 def test_column_used_for_replaced_data_is_not_safe_as_its_job_may_run_again(build: Any) -> None:

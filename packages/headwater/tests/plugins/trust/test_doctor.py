@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headwater.events import parse_time, to_micros
+from headwater.lineage.orphans import suggested_pairs
 from headwater.plugins.aliases._service import alias_entry
 from headwater.plugins.trust._doctor import doctor, producers_of
 from headwater.projection import State, project
@@ -108,6 +109,44 @@ def test_similar_names_are_reported_unless_aliased(one: str, other: str, build: 
     namespace, name = other.split("|")
     events[0]["outputs"] = [build.dataset(one, symlinks=[(namespace, name, "TABLE")])]
     assert _found(build.state(*events)) == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "is_likely"),
+    [
+        ("pg://a|d.shop.t", "pg://b|d.shop.t", True),
+        ("pg://a|d.shop.t", "pg://b|d.shop.other", False),
+    ],
+)
+def test_likely_names_of_one_dataset_are_reported_until_joined_or_separated(
+    written: str, read: str, is_likely: bool, build: Any
+) -> None:
+    events = [
+        build.run("COMPLETE", "1", "a", "08:00:00", writes=(written,)),
+        build.run("COMPLETE", "2", "b", "09:00:00", reads=(read,)),
+    ]
+    state = build.state(*events)
+    assert list(_found(state)) == (["likely names"] if is_likely else [])
+    for is_separate in (False, True) if is_likely else ():
+        one, other = (f"dataset:{name.replace('|', ':')}" for name in (written, read))
+        stated = alias_entry(state, one, other, 1, is_separate=is_separate)
+        entries = [build.entry(event).event for event in events]
+        assert _found(project([*entries, stated.event])) == {}
+
+
+@pytest.mark.parametrize(
+    ("other", "points"),
+    [("c.eu-west-1:5439", 70), ("c.cd34.eu-west-1.redshift.amazonaws.com:5439", 60)],
+)
+def test_redshift_endpoint_is_evidence_for_its_identifier_only(
+    other: str, points: int, build: Any
+) -> None:
+    endpoint = "redshift://c.ab12.eu-west-1.redshift.amazonaws.com:5439|d.s.t"
+    state = build.state(
+        build.run("COMPLETE", "1", "a", "08:00:00", writes=(endpoint,)),
+        build.run("COMPLETE", "2", "b", "09:00:00", reads=(f"redshift://{other}|d.s.t",)),
+    )
+    assert [pair.score for pair in suggested_pairs(state)] == [points]
 
 
 def _written(build: Any, job: str, place: str, table: str) -> Any:

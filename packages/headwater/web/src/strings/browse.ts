@@ -75,13 +75,16 @@ export const BROWSE = {
   /** Texts of the names that may be one dataset. */
   names: {
     title: "Names that may be one dataset",
-    about: "The first name is written and never read, the second one is read and never written. Joining applies to all runs, including earlier ones.",
+    about: "The first name is written and never read, the second one is read and never written. Joining applies to all runs, including earlier ones. Separated names are not listed again.",
     none: "No pair of names that may be one dataset.",
     score: (points: number) => `${points} of 100 points`,
     others: (count: number) => `${count} other names are as likely`,
     join: "Join",
+    part: "Separate",
+    partOf: (written: string, read: string) => `Separate ${written} and ${read}`,
     joinOf: (written: string, read: string) => `Join ${written} and ${read}`,
     joined: (written: string, read: string) => `Joined ${written} and ${read}.`,
+    parted: (written: string, read: string) => `Separated ${written} and ${read}.`,
     undo: "Undo",
     stated: "Joined and separated names",
     rule: (count: number | null) => (count === 1 ? "Rule: 1 pair" : `Rule: ${(count ?? 0).toLocaleString("en")} pairs`),

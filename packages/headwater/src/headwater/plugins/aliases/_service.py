@@ -51,11 +51,12 @@ def alias_entry(
 ) -> Entry:
     """Return the log entry that joins two ids or short names as aliases, or separates them.
 
-    `is_separate` is for names that symlinks join; `is_removed` removes either statement. `now` is
-    in microseconds.
+    `is_separate` is for names that a symlink joins or may join, or that are similar;
+    `is_removed` removes either statement. `now` is in microseconds.
 
     Raises:
-        NotFoundError: there is no such dataset, or no statement to remove or symlink to separate.
+        NotFoundError: there is no such dataset, no statement to remove, or names to separate are
+            joined only through other names.
         ConfigError: both are the same name.
     """
     names = _name_of(state, one), _name_of(state, other)
@@ -72,22 +73,25 @@ def alias_entry(
         ]
         raise NotFoundError(f"{one!r} and {other!r} were not joined by an alias", stated[:5])
     if is_separate and relation != "same":
-        _check_symlink(state, (first, second))
+        _check_separable(state, (first, second))
     # Later than the previous entry, even if another clock was ahead.
     time = now if previous is None else max(now, previous[0].time + 1)
     statement: Relation = "reported" if is_removed else "different" if is_separate else "same"
     return make_alias(first, second, time, statement)
 
 
-def _check_symlink(state: State, pair: Pair) -> None:
-    """Raise NotFoundError unless a symlink joins two names; suggest the pairs that one joins."""
+def _check_separable(state: State, pair: Pair) -> None:
+    """Raise NotFoundError if two names are joined only through others; suggest those.
+
+    Names that nothing joins can be separated: they may only look like one dataset.
+    """
     identity = state.identity
     if pair in identity.symlinks or pair[::-1] in identity.symlinks:
         return
+    if identity.primary(pair[0]) != identity.primary(pair[1]):
+        return
     one, other = (node_id(Node.of_dataset(name)) for name in pair)
     message = f"no symlink joins {one} and {other}"
-    if identity.primary(pair[0]) != identity.primary(pair[1]):
-        raise NotFoundError(message)
     names = set(identity.names(pair[0]))
     pairs = [
         " ".join(node_id(Node.of_dataset(name)) for name in link)

@@ -23,7 +23,7 @@ def alias(
     one: Annotated[str | None, typer.Argument(help="A dataset: an id or a name.")] = None,
     other: Annotated[str | None, typer.Argument(help="Another name of the same dataset.")] = None,
     separate: Annotated[
-        bool, typer.Option("--separate", help="Separate two names that a symlink joins.")
+        bool, typer.Option("--separate", help="State that two names are two datasets.")
     ] = False,
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove the alias or the separation of two names.")

@@ -7,7 +7,7 @@ from headwater.query.models import Answer, DatasetRef, Name
 
 
 class AliasPair(Answer):
-    """Two names that a user joined, or separated although a symlink joins them; or a rule."""
+    """Two names that a user joined, or separated; or a rule."""
 
     one: Name
     other: Name

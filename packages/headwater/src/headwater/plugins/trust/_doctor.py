@@ -17,6 +17,7 @@ from headwater.collect.event_warnings import event_warnings
 from headwater.errors import EventError
 from headwater.events import JobRef, load, shown_time
 from headwater.events.facets import JobType
+from headwater.graph.current import once_an_event
 from headwater.graph.nodes import Node, node_id
 from headwater.health.failing import recent_roots
 from headwater.health.findings import finding, late_job, some, warning
@@ -24,6 +25,7 @@ from headwater.health.freshness import late
 from headwater.health.models import Finding
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
+from headwater.lineage.orphans import likely_namesakes
 from headwater.log import EventLog
 from headwater.log.reading import latest
 from headwater.plugins.trust._names import (
@@ -199,9 +201,23 @@ def _silent_parents(state: State) -> Iterator[Finding]:
 
 
 def _similar_names(state: State) -> Iterator[Finding]:
-    """Find datasets whose names are equal but for spelling or a prefix.
+    """Find datasets whose names are equal but for spelling or a prefix."""
+    for names in sorted(_groups_of_similar_names(state)):
+        ids = [node_id(Node.of_dataset(name)) for name in names]
+        yield warning(
+            "similar names",
+            ids[0],
+            f"may be the same dataset as {some(ids[1:])}",
+            "if so, make their producers use one name or a symlink, or merge them:"
+            f" headwater alias '{ids[0]}' '{ids[1]}'",
+        )
 
-    Groups have at least two datasets. A name that is a symlink of several datasets does not count.
+
+@once_an_event
+def _groups_of_similar_names(state: State) -> set[tuple[DatasetName, ...]]:
+    """Return groups of two or more datasets whose names are equal but for spelling or a prefix.
+
+    A name that is a symlink of several datasets does not count.
     """
     by_spelling: defaultdict[tuple[str, str], set[DatasetName]] = defaultdict(set)
     for primary in set(state.identity):
@@ -213,16 +229,32 @@ def _similar_names(state: State) -> Iterator[Finding]:
         for index, character in enumerate(text):
             if character in "./" and (shorter := by_spelling.get((namespace, text[index + 1 :]))):
                 groups.add(tuple(sorted(shorter | group)))
-    for names in sorted(groups):
-        if len(names) > 1:
-            ids = [node_id(Node.of_dataset(name)) for name in names]
-            yield warning(
-                "similar names",
-                ids[0],
-                f"may be the same dataset as {some(ids[1:])}",
-                "if so, make their producers use one name or a symlink, or merge them:"
-                f" headwater alias '{ids[0]}' '{ids[1]}'",
-            )
+    return {names for names in groups if len(names) > 1}
+
+
+def _likely_names(state: State) -> Iterator[Finding]:
+    """Yield a warning if datasets with equal last parts may be one: one is only read.
+
+    Until they are joined or separated, no column of the other one is safe to drop.
+    """
+    similar = _groups_of_similar_names(state)
+    pairs = [
+        pair
+        for pair in likely_namesakes(state)
+        if not any({pair.written, pair.read} <= {*names} for names in similar)
+    ]
+    if pairs:
+        first = max(pairs, key=lambda pair: pair.score)
+        written, read = (node_id(Node.of_dataset(name)) for name in (first.written, first.read))
+        yield warning(
+            "likely names",
+            written,
+            f"may be the same dataset as {read}, which is only read"
+            + (f"; so may {counted(len(pairs) - 1, 'other dataset')}" if pairs[1:] else ""),
+            "`headwater alias --suggest` lists pairs with the reasons. If they are one dataset:"
+            f" headwater alias '{written}' '{read}'; if not: headwater alias"
+            f" --separate '{written}' '{read}'",
+        )
 
 
 def _spelling(name: DatasetName) -> tuple[str, str]:
@@ -335,6 +367,7 @@ _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     _missing_spark_runs,
     _silent_parents,
     _similar_names,
+    _likely_names,
     names_of_several_locations,
     locations_with_several_names,
     rules_that_join_several_pairs,

@@ -26,23 +26,24 @@ type Alias = Parameters<ReturnType<typeof useAlias>["mutate"]>[0];
 const { names: NAMES } = BROWSE;
 const COMMAND = `${PROGRAM} alias --suggest`;
 
-/** The pairs of names that may be one dataset, with buttons that join them. */
+/** The pairs of names that may be one dataset, with buttons that join or separate them. */
 export function NamesList(): ReactNode {
   const params = useAddress().searchParams;
   const answer = useAnswer("aliases/suggested", { limit: PAGE, cursor: cursorsIn(params).at(-1) ?? null });
   const { mutate, error, variables, isSuccess, isPending } = useAlias();
   const trouble = troubleOf(answer) ?? error;
   const { data, isPlaceholderData } = answer;
-  const joined = isSuccess && !variables.isRemoved ? variables : null;
+  const stated = isSuccess && !variables.isRemoved ? variables : null;
+  const change = IS_STATIC || isPending ? null : mutate;
   return (
     <Sheet icon="table" kind={BROWSE.kind} name={NAMES.title} title={BROWSE.datasets} isBusy={isPlaceholderData}>
       {trouble && <ErrorMessage error={trouble} />}
       <Parts part="names" />
       <p className="muted">{NAMES.about}</p>
-      {joined && (
+      {stated && (
         <p role="status">
-          {NAMES.joined(nameIn(joined.one), nameIn(joined.other))}{" "}
-          <button type="button" className={controls.button} disabled={isPending} onClick={() => mutate({ ...joined, isRemoved: true })}>
+          {(stated.isSeparate ? NAMES.parted : NAMES.joined)(nameIn(stated.one), nameIn(stated.other))}{" "}
+          <button type="button" className={controls.button} disabled={isPending} onClick={() => mutate({ ...stated, isSeparate: false, isRemoved: true })}>
             {NAMES.undo}
           </button>
         </p>
@@ -52,13 +53,13 @@ export function NamesList(): ReactNode {
         <>
           <ul className={clsx(cards.card, styles.list, styles.names)} aria-label={NAMES.title}>
             {data.items.map((pair) => (
-              <Row key={`${pair.written.id} ${pair.read.id}`} pair={pair} join={IS_STATIC || isPending ? null : () => mutate({ one: pair.written.id, other: pair.read.id })} />
+              <Row key={`${pair.written.id} ${pair.read.id}`} pair={pair} change={change} />
             ))}
           </ul>
           <Pages answer={data} isCurrent={!isPlaceholderData} />
         </>
       )}
-      <StatedPart change={IS_STATIC || isPending ? null : mutate} />
+      <StatedPart change={change} />
       <CommandPart text={COMMAND} />
     </Sheet>
   );
@@ -94,7 +95,8 @@ function StatedRow({ stated: { one, other, isRule, isSeparate, pairCount }, chan
   );
 }
 
-function Row({ pair: { written, read, score, evidence, otherCount }, join }: { pair: Pair; join: (() => void) | null }): ReactNode {
+function Row({ pair: { written, read, score, evidence, otherCount }, change }: { pair: Pair; change: ((alias: Alias) => void) | null }): ReactNode {
+  const names = { one: written.id, other: read.id };
   return (
     <li>
       <NameLink name={written} />
@@ -103,9 +105,14 @@ function Row({ pair: { written, read, score, evidence, otherCount }, join }: { p
         {NAMES.score(score)}
         <span className={styles.path}> {[...evidence.map(({ message }) => message), ...(otherCount ? [NAMES.others(otherCount)] : [])].join("; ")}</span>
       </span>
-      <button type="button" className={controls.button} disabled={join === null} aria-label={NAMES.joinOf(written.name, read.name)} onClick={() => join?.()}>
-        {NAMES.join}
-      </button>
+      <span className={styles.buttons}>
+        <button type="button" className={controls.button} disabled={change === null} aria-label={NAMES.joinOf(written.name, read.name)} onClick={() => change?.(names)}>
+          {NAMES.join}
+        </button>
+        <button type="button" className={controls.button} disabled={change === null} aria-label={NAMES.partOf(written.name, read.name)} onClick={() => change?.({ ...names, isSeparate: true })}>
+          {NAMES.part}
+        </button>
+      </span>
     </li>
   );
 }
