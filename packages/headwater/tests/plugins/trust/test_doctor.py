@@ -106,6 +106,9 @@ def test_similar_names_are_reported_unless_aliased(one: str, other: str, build: 
     assert len(result) == 1
     ids = {f"dataset:{name.replace('|', ':')}" for name in (one, other)}
     assert {result[0][0], result[0][1].removeprefix("may be the same dataset as ")} == ids
+    first, second = ids
+    separated = alias_entry(build.state(*events), first, second, 1, is_separate=True).event
+    assert _found(project([*(build.entry(event).event for event in events), separated])) == {}
     namespace, name = other.split("|")
     events[0]["outputs"] = [build.dataset(one, symlinks=[(namespace, name, "TABLE")])]
     assert _found(build.state(*events)) == {}

@@ -202,15 +202,16 @@ def _silent_parents(state: State) -> Iterator[Finding]:
 
 def _similar_names(state: State) -> Iterator[Finding]:
     """Find datasets whose names are equal but for spelling or a prefix."""
-    for names in sorted(_groups_of_similar_names(state)):
-        ids = [node_id(Node.of_dataset(name)) for name in names]
-        yield warning(
-            "similar names",
-            ids[0],
-            f"may be the same dataset as {some(ids[1:])}",
-            "if so, make their producers use one name or a symlink, or merge them:"
-            f" headwater alias '{ids[0]}' '{ids[1]}'",
-        )
+    for first, *names in sorted(_groups_of_similar_names(state)):
+        if others := [name for name in names if not state.identity.is_stated(first, name)]:
+            one, *ids = (node_id(Node.of_dataset(name)) for name in (first, *others))
+            yield warning(
+                "similar names",
+                one,
+                f"may be the same dataset as {some(ids)}",
+                "if so, make their producers use one name or a symlink, or join them: headwater"
+                f" alias '{one}' '{ids[0]}'; if not: headwater alias --separate '{one}' '{ids[0]}'",
+            )
 
 
 @once_an_event
