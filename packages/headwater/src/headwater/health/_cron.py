@@ -36,12 +36,14 @@ _NAMES: tuple[dict[str, int], ...] = (
     {name: number for number, name in enumerate(_MONTHS, 1)},
     {name: number for number, name in enumerate(_DAYS)},
 )
-_PART = re.compile(r"(\*|\w+)(?:-(\w+))?(?:/(\d+))?")
+"""Words for the values of each of the five fields."""
+_PART = re.compile(r"(\*|\w+)(?:-(\w+))?(?:/(\d+))?")  # first, last and step
 _INTERVAL = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
-_MOST_DAYS = 400
+_MOST_DAYS = 400  # searched for the next times: more than a year
 _OFFSETS = sorted(
     (timedelta(minutes=minutes) for minutes in range(-12 * 60, 14 * 60 + 1, 15)), key=abs
 )
+"""All offsets from UTC that time zones have, in steps of 15 minutes, the least first."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,11 @@ class Cron:
     def longest_gap(self) -> timedelta | None:
         """The longest time between two of its times within a year; None if there are too few.
 
-        It bounds the time of the next start if the time zone is unknown.
+        It bounds the time of the next start if the time zone is unknown. It is the longest of the
+        gaps within a day and of those from the last time of a day to the first of the next one.
         """
         times = sorted(time(hour, minute) for hour in self.hours for minute in self.minutes)
-        start = date(2024, 1, 1)
+        start = date(2024, 1, 1)  # a leap year: 29 February counts
         days = [day for n in range(_MOST_DAYS) if self.is_on(day := start + timedelta(days=n))]
         ends = ((datetime.combine(d, times[0]), datetime.combine(d, times[-1])) for d in days)
         between = [after[0] - before[1] for before, after in pairwise(ends)]

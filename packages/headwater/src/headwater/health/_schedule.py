@@ -1,6 +1,7 @@
 """Evidence of a schedule in the starts of runs.
 
-A job without such evidence is never late.
+A job without such evidence is never late. The *nominal* time of a run is the time that it is
+scheduled for, such as midnight, as opposed to that at which it began.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def has_schedule(starts: Sequence[Start]) -> bool:
 
     `starts` are ordered by time and not empty. A reported schedule decides, even if it is `None` or
     `@once`. Otherwise, three nominal times or starts on three days that are about regular are
-    needed.
+    needed: 60 % of the intervals within half of their median.
     """
     stated = starts[-1].schedule
     if stated is not None:
@@ -127,11 +128,13 @@ def _regular(times: list[int]) -> tuple[bool, set[int]]:
 
 
 def _day(at: int) -> object:
+    """Return the day (UTC) of a time in microseconds."""
     moment: datetime = from_micros(at)
     return moment.date()
 
 
 def _dag_run(run: Run) -> AirflowDagRun | None:
+    """Return the DAG run of Airflow that a run belongs to; None if it reports none."""
     for key in ("airflowDagRun", "airflow"):
         if run.facets.stamp_of(key):
             return AirflowDagRun.parse(run.facets.get(key))

@@ -1,10 +1,13 @@
 """Nodes blocked by failed jobs and checks: those downstream that were not written since.
 
 A walk from a failed job, or from the dataset of a failed check, continues only through jobs that
-did not run since: one that ran anyway, without the new data, blocks nothing further.
+did not run since: one that ran anyway, without the new data, blocks nothing further. A node is
+*behind* a failure if the walk reaches it; it is *blocked* if it was also due.
 
 `_behind` determines this once for all nodes, until the next event or until an open run becomes
-stale.
+stale. A partial state (`PartialState`) has only some events of the log, those that a query needs,
+so it is determined for one node at a time. A *generation* is the runs of a task under one parent
+run.
 """
 
 from __future__ import annotations
@@ -61,6 +64,7 @@ class Blocker(NamedTuple):
 
 
 def _nearness(blocker: Blocker) -> tuple[int, Node]:
+    """Return the sort key of blockers: the nearest first."""
     return blocker.distance, blocker.node
 
 
@@ -78,7 +82,8 @@ def _all_blockers(state: State, node: Node) -> list[Blocker]:
     """Return everything that blocks a node, nearest first; a blocker may occur several times.
 
     A removed dataset or model is never blocked. A dataset that a failed job itself writes (distance
-    1) is blocked even if it was not due. A pipeline is not blocked by its own tasks.
+    1) is blocked even if it was not due. A pipeline is not blocked by its own tasks: a stand-in is
+    a task by which the state of a pipeline or a query is determined.
     """
     stand_ins = [
         stand_in for stand_in in _stand_ins(state, node) if _failures_above(state, stand_in)
@@ -288,7 +293,8 @@ def _waiting(
 
     `failed` is the job that failed; None for a check without a run. `since` is the time, in
     microseconds, from which a run counts as newer than the failure, see `failed_since`. The walk
-    starts at `root`, stays `within` some nodes (None: all) and ends at the nodes that ran since.
+    starts at `root`, stays `within` some nodes (None: all) and ends at the nodes that ran since. A
+    dataset ran when a job that loads it did, see `_loaders`.
     """
 
     own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}
@@ -314,8 +320,9 @@ def _ran_at(
     """Return the start of the newest run of some jobs, in microseconds; 0 without any.
 
     Failed and skipped runs do not count, nor does an open run of the failed job: it may fail again.
-    A job whose newest run is stale counts as not run, because that run may have written its
-    outputs. `part` is the failed run: runs of its job under the same parent do not count either.
+    Then the start of the job's newest complete generation counts. A job whose newest run is stale
+    counts as not run, because that run may have written its outputs. `part` is the failed run: runs
+    of its job under the same parent do not count either.
     """
     known, newest = generations_of(state), 0
     above = parent_of(state, part) if part else None
@@ -359,6 +366,7 @@ def _is_below(state: State, generation: Generation, above: Run) -> bool:
 
 
 def _newest_start(generations: Iterable[Generation]) -> int:
+    """Return the start of the newest complete generation, in microseconds; 0 if there is none."""
     return max((g.order[0] for g in generations if g.is_complete), default=0)
 
 
@@ -373,6 +381,7 @@ def _was_due(state: State, node: Node, blocker: Blocker) -> bool:
 
 
 def _pipeline_above(state: State, blocker: Blocker) -> JobRef | None:
+    """Return the pipeline of the run that failed or checked; None without a run."""
     return pipeline_of(state, blocker.run) if blocker.run else None
 
 

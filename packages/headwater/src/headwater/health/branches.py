@@ -40,7 +40,8 @@ class Mix(NamedTuple):
 def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
     """Yield the jobs with runs of several branches or environments, but not the tasks of one.
 
-    A pipeline of mixed tasks that sends no events, as on a production scheduler, is yielded itself.
+    A pipeline of mixed tasks that sends no events, as on a production scheduler, is yielded itself,
+    with what its first mixed task has.
 
     A run of a test branch may hide a failure in production.
     """
@@ -58,7 +59,8 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
 def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
     """Return the properties in which the runs of a job differ.
 
-    The result is empty if all runs are of one branch and one environment; cached until runs change.
+    Such as two branches or two environments. The result is empty if all runs are of one branch and
+    one environment; cached until runs change.
     """
 
     def mixes(runs: list[Run]) -> tuple[Mix, ...]:

@@ -22,6 +22,7 @@ def until_stale(compute: Callable[[State], Answer]) -> Callable[[State], Answer]
 
     A run is stale if it has no end event and no event since `state.stale_before`. That time moves
     on with each query, but the result only changes when it passes the last event of an open run.
+    `state.derived`, which every event empties, has the range of that time and the result.
     """
 
     @wraps(compute)

@@ -1,7 +1,9 @@
 """Failing jobs: the newest finished run failed, and the pipeline has not run as a whole since.
 
 A root run has no parent: the run of a pipeline, or of a job outside of pipelines. Runs are ordered
-by `place_of_run`: their start, then their id.
+by `place_of_run`: their start, then their id. A run that failed *was repeated* if a later run of
+the same task and element completed. `of_runs` and `jobs_where` cache a value of the runs of a job,
+or all jobs with a condition, until their runs change.
 """
 
 from __future__ import annotations
@@ -172,7 +174,7 @@ def is_superseded(state: State, run: Run) -> bool:
     All jobs that completed under the same parent, and all jobs of the pipeline that read the failed
     job's outputs, must have run again. A `dbt test` after `dbt run`, or a `dbt run --select`, may
     not include the failed model. If there are no such jobs, the newest run of the pipeline must
-    have a job of the same type.
+    have a job of the same type. A query of a task needs only a later run of the task.
 
     Then the failure is no longer the state of the job. `run` is a failed run below another one; for
     a root run, the result is False.
@@ -235,7 +237,9 @@ def is_void(state: State, run: Run) -> bool:
 def failing_run(state: State, ref: JobRef) -> Run | None:
     """Return the newest failed run of a job that fails now; None if it does not.
 
-    A failed pipeline and a failed task of it are two failing jobs, each with its own run.
+    A failed pipeline and a failed task of it are two failing jobs, each with its own run. The job
+    fails as a root by its own newest run, or as a part of pipelines, unless the pipeline has run as
+    a whole since or the failure says nothing.
     """
     root, part = decided_root(state, ref), failed_part(state, ref)
     failed = [root] if root is not None and is_failed(state, root) else []

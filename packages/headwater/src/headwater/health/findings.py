@@ -118,11 +118,13 @@ def _failure(state: State, run: Run, causes: list[Run]) -> Finding:
 
 
 def _element(run: Run) -> str:
+    """Return the text about the element of a mapped task that a run is; empty for others."""
     index = map_index_of(run)
     return "" if index is None else f" for map index {index}"
 
 
 def _error(run: Run) -> str:
+    """Return the error message of a run as one line, cut to 200 characters; empty if none."""
     message = str(run.facets.get("errorMessage").get("message") or "")
     return " ".join(message.split())[:_MOST_MESSAGE]
 

@@ -160,8 +160,8 @@ def rhythm_of_writes(
     With `needs_reason`, None also if its jobs wait for assets that were not written.
 
     The runs under one root run, such as all queries of a DAG run, count as one write. Writes of
-    jobs that run on request, and runs that only emptied, created or altered the dataset, do not
-    count.
+    jobs that run on request (tag `ad-hoc`), and runs that only emptied, created or altered the
+    dataset, do not count.
     """
     known = generations_of(state)
 
@@ -202,6 +202,7 @@ class _Writes(NamedTuple):
 
 
 def _rhythm_of_starts(writes: Iterable[_Write]) -> Rhythm | None:
+    """Return the rhythm of writes; those under one root run are one, which began first."""
     first: dict[RunKey, Start] = {}
     for write in writes:
         first[write.root] = min(write.start, first.get(write.root, write.start), key=_PLACE)
@@ -226,7 +227,8 @@ def _uses(state: State, run: Run, name: DatasetName) -> Iterator[Use]:
 def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
     """Return the rhythm of starts; None if there is no evidence of a schedule.
 
-    The limits are those that the description of this module lists.
+    The limits are those that the description of this module lists. Only the newest 31 scheduled
+    starts count; the time of the last start is that of any start.
     """
     starts = list(_without_repeated(sorted(begun, key=_PLACE)))
     scheduled = [start for start in starts if not start.is_manual]
@@ -252,9 +254,9 @@ def _stated_rhythm(starts: list[Start], scheduled: list[Start]) -> Rhythm | None
     Tasks and tables of a DAG may need only some of its runs. Without several starts that follow the
     schedule, it is therefore known only that the DAG itself follows it.
 
-    `starts` are all starts in order, and `scheduled` those that are not manual. Return None
-    if the next times of one of the newest starts are unknown, or if less than 60 % of these starts
-    follow the schedule.
+    `starts` are all starts in order, and `scheduled` those that are not manual. Return None if the
+    next times of one of the newest starts are unknown, or if less than 60 % of these starts follow
+    the schedule: one follows if it is before the second time after the start before it.
     """
     newest = scheduled[-_FOLLOWING:]
     steps = [(before, times_after(before)) for before in newest]

@@ -34,7 +34,11 @@ def overdue_nodes(state: State, *, in_part: bool = False) -> Overdue:
 
 
 class Overdue:
-    """The nodes whose usual interval has passed, as of the last update."""
+    """The nodes whose usual interval has passed, as of the last update.
+
+    `_after` has the time, in microseconds, after which each node is overdue; `_unchecked` the nodes
+    of which it must be determined.
+    """
 
     def __init__(self, state: State) -> None:
         """Start without nodes; `update` checks them."""
@@ -59,7 +63,8 @@ class Overdue:
     def update(self, *, in_part: bool = False) -> None:
         """Check the nodes that are new or that events concern, and add those whose time has passed.
 
-        With `in_part`, check only some. If a deadline ends it, the next call continues.
+        With `in_part`, check only some. If a deadline ends it, the next call continues. If the time
+        went back, as in a query about the past, all times are compared again.
         """
         state = self._state
         self._find_changed()

@@ -7,6 +7,10 @@ job wrote the dataset, even if the job keeps earlier rows. Other jobs that write
 write other rows. A failed stream has recovered as soon as it runs again, because it never
 completes. A later run of the pipeline without the task proves nothing: the task may have been left
 out, as by `dbt run --select`.
+
+A *generation* is the runs of a task under one parent run; the *owner* of a run is the run of the
+task that it is part of. `derived_of_writes` caches a value of the generations of a task that wrote
+a dataset, oldest first.
 """
 
 from __future__ import annotations

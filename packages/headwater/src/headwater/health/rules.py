@@ -1,7 +1,9 @@
 """The rules that determine the state of a job or a dataset (see HealthState).
 
 Each rule is a function that returns a state, or None if the rule does not apply. `_RULES` lists
-them by precedence. A gone dataset was dropped or renamed and not written since.
+them by precedence. A gone dataset was dropped or renamed and not written since. A *rhythm* is the
+usual interval of the starts of a job or the writes of a dataset; a *blocker* is a failed job or
+check upstream, at distance 1 if it writes the dataset itself. Times are microseconds.
 """
 
 from __future__ import annotations
@@ -78,6 +80,7 @@ def found_state(state: State, node: Node) -> Found:
 
 
 def _gone(state: State, node: Node) -> Found | None:
+    """Return "unknown" for a dataset that was dropped or renamed; an emptied one has a state."""
     removal = removal_of(state, node.dataset_name) if node.type == "dataset" else None
     if removal is None or removal["kind"] == "emptied":
         return None
@@ -86,6 +89,7 @@ def _gone(state: State, node: Node) -> Found | None:
 
 
 def _removed(state: State, node: Node) -> Found | None:
+    """Return "unknown" for a model that its dbt project no longer has."""
     if (removed := removed_model(state, node)) is None:
         return None
     text = f"was removed from the dbt project {removed.project}"
@@ -113,6 +117,7 @@ def _failed(state: State, node: Node) -> Found | None:
 
 
 def _is_of_failed_run(state: State, node: Node) -> bool:
+    """Return True if the newest write of a dataset is that of a failed run."""
     newest = newest_write(generations_of(state), node.dataset_name)
     return newest is not None and is_failed(state, newest[0].run)
 
@@ -173,7 +178,10 @@ def _name_of(blocker: Blocker) -> str:
 
 
 def _late(state: State, node: Node) -> Found | None:
-    """Return the state of a late job or dataset; "unknown" if it has stopped or was replaced."""
+    """Return the state of a late job or dataset; "unknown" if it has stopped or was replaced.
+
+    Without a rhythm, a job may have none because others write its outputs now.
+    """
     rhythm = lateness_of(state, node)
     if rhythm is None:
         is_due = node.type == "job" and not is_ad_hoc(state, node.job_ref)
@@ -299,6 +307,7 @@ def _jobs(state: State, node: Node) -> list[JobRef]:
 
 
 def _runs(state: State, ref: JobRef) -> Iterator[Run]:
+    """Return the runs of a job that have events."""
     job = state.jobs.get(ref)
     return (run for key in (job.runs if job else ()) if (run := state.runs[key]).has_events)
 

@@ -175,6 +175,7 @@ class NodeStates:
             watch_writers(state, node.dataset_name)
 
     def _restate(self, nodes: set[Node]) -> None:
+        """Drop the states of nodes, and record that only these may have changed."""
         self.restated |= nodes
         self._drop(nodes)
 

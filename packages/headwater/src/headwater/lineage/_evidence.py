@@ -50,8 +50,9 @@ class EdgeEvidence:
     ) -> Statements:
         """Return the statements about an edge from or to a job in the newest run with the edge.
 
-        None stands for the job in place of the source or the target. For a task, all its runs in
-        the newest pipeline run with the edge count. An edge without a run is declared.
+        A statement is a kind (explicit lineage, column lineage, SQL text, inputs and outputs) and
+        its producer. None stands for the job in place of the source or the target. For a task, all
+        its runs in the newest pipeline run with the edge count. An edge without a run is declared.
         """
         if self._level is Level.TASK:
             found = newest_statements(self._generations, job.job_ref, source, target)

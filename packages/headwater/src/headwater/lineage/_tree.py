@@ -109,7 +109,10 @@ class _Data:
         return set(self._walk.reach((self.root, *self.parts), depth))
 
     def next(self, place: TimedPlace) -> list[TimedPlace]:
-        """Return the places one step further, or the parts of a root without edges at the level."""
+        """Return the places one step further, or the parts of a root without edges at the level.
+
+        The parts of a pipeline at the level of tasks are its tasks.
+        """
         if self.parts and place.node == self.root:
             return list(map(TimedPlace, self.parts))
         return self._walk.next(place)
@@ -182,7 +185,9 @@ def _tree_one_way(
     """Return the tree of a node in one direction, grown without recursion, since paths may be long.
 
     `grade` keeps only edges of that grade; None keeps all. `control` has the control edges to
-    follow; None follows data edges only.
+    follow; None follows data edges only. `expanded` has what was expanded: a second leaf with the
+    same node, the same steps and, if the grade of its edges depends on it, the same origin is
+    marked as repeated. `later` waits for the data edges, so that control edges come last.
     """
     data_of = cache(partial(_Data, generations, way, level))
     first, deepest = _Data(generations, way, level, root), max(depth, MOST_STEPS)

@@ -1,6 +1,8 @@
 """Queries about columns: upstream and downstream trees, and all dependents of a column.
 
-They use the same runs as the tree of the dataset, so that both agree.
+They use the same runs as the tree of the dataset, so that both agree. A *direct* edge passes on the
+value; an *indirect* one filters, joins, groups or sorts. A *place* is a column with the runs that a
+path to it passed through (its `marks`): data may reach a column only through some of them.
 """
 
 from __future__ import annotations
@@ -162,7 +164,11 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
 
 
 def _walk(generations: Generations, root: Node, way: str) -> TimedColumns:
-    """Return the column edges of the runs that the tree of a dataset shows, in one direction."""
+    """Return the column edges of the runs that the tree of a dataset shows, in one direction.
+
+    Upstream, these are the runs that its present rows come from; downstream, those that use them,
+    without outputs that were replaced since, unless other data was derived from these.
+    """
     found = reached(generations, root, way, Level.TASK)
     if way == "down":  # without outputs that were replaced, unless other data was derived from them
         present = generations.present
@@ -237,7 +243,11 @@ def _steps_of_parts(walk: TimedColumns, *, indirect: bool) -> _Steps:
 
 
 def _within(walk: TimedColumns, next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
-    """Return the steps to the columns within `depth` steps of a column, each with its distance."""
+    """Return the steps to the columns within `depth` steps of a column, each with its distance.
+
+    A breadth-first search. A column that was reached before is followed again if a path through
+    other runs leads to it, but has no second distance.
+    """
     found: dict[Step, int] = {}
     reached, seen = {start}, dict[Column, Seen]()
     level = walk.unseen([ColumnPlace(start)], seen)

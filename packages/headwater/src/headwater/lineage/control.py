@@ -1,4 +1,8 @@
-"""Control edges: jobs that started others or had to end before them, with or without data."""
+"""Control edges: jobs that started others or had to end before them, with or without data.
+
+They come from the facet jobDependencies. A *reference* in it is a job with one of its runs, if the
+facet names one. `owner` returns the run of a level that a run is part of.
+"""
 
 from __future__ import annotations
 

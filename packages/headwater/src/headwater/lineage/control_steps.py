@@ -23,6 +23,7 @@ from headwater.runs.summary import newest_run
 Way = Literal["up", "down"]
 End = Literal["start", "end"]
 _FAR: dict[Way, End] = {"up": "end", "down": "start"}
+"""The end at which a walk in a direction enters a job, with all of its parts still ahead."""
 
 
 class Stop(NamedTuple):
@@ -84,6 +85,7 @@ class ControlSteps:
         return sorted(found, key=_place)
 
     def _entered(self, ref: JobRef, way: Way) -> Stop:
+        """Return the stop at which a walk enters a job: at its far end if it is above the level."""
         is_above = self._generations.levels.of(ref) > self._level
         return Stop(Node.of_job(ref), _FAR[way] if is_above else None)
 
@@ -94,7 +96,11 @@ class ControlSteps:
         return [above.key.job for above in lineage if above.key.job != ref]
 
     def _parts(self, ref: JobRef, way: Way) -> set[JobRef]:
-        """Return the last (`up`) or first (`down`) parts of a job above the level."""
+        """Return the last (`up`) or first (`down`) parts of a job above the level.
+
+        These are the parts that no other part follows (`up`) or precedes; all, if they form a
+        circle.
+        """
         parts = self._below(ref) - {ref}
         back = self._edges["down" if way == "up" else "up"]
         return {part for part in parts if parts.isdisjoint(back.get(part, ()))} or parts

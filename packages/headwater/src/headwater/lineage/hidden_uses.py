@@ -62,6 +62,10 @@ def views_of_folders(
 def _using_folders(
     generations: Generations, name: DatasetName
 ) -> Iterator[tuple[JobRef, DatasetName]]:
+    """Yield the jobs that read a folder above a dataset or a file in it, with what they read.
+
+    A derivation, such as a view, is among them as a job without a namespace.
+    """
     primary = generations.state.identity.primary
     for other in _around(generations.state, name):
         if primary(other) != primary(name):

@@ -185,7 +185,10 @@ def _sources(
 
 
 def _jobs_between(graph: Graph, shown: set[Node]) -> set[Node]:
-    """Return the hidden jobs that write one shown dataset from another."""
+    """Return the hidden jobs that write one shown dataset from another.
+
+    They are behind the edges between datasets when jobs are not shown.
+    """
     return {
         job
         for node in shown

@@ -106,7 +106,7 @@ def likely_namesakes(state: State) -> Iterator[Pair]:
 def suggested_pairs(state: State) -> list[Pair]:
     """Return the most likely partner of each dataset that is written and never read.
 
-    Pairs are in the order of the written names.
+    Pairs are in the order of the written names. Datasets without a likely partner have none.
     """
     generations = generations_of(state)
     found = []
@@ -201,6 +201,7 @@ def _only_readers(generations: Generations, name: DatasetName) -> list[JobRef]:
 
 
 def _readers(generations: Generations, name: DatasetName) -> list[JobRef]:
+    """Return the jobs that read a dataset, without tests: a test of a table is no use of it."""
     return [ref for ref in generations.readers(name) if not is_test(generations.state, ref)]
 
 

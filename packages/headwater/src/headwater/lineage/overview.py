@@ -130,7 +130,10 @@ def _count(rows: list[_Row]) -> int:
 
 
 def _row_text(row: _Row, way: str) -> Text:
-    """Return the line of a row: its node and the jobs between, with states unless completed."""
+    """Return the line of a row: its node and the jobs between, with states unless completed.
+
+    `way` is `up` or `down`, and decides the direction of the arrow before the jobs.
+    """
     is_job, name = row.node["type"] == "job", row.node["name"]
     text = Text("  " * (row.depth + 1)).append_text(
         job_text(row.node) if is_job else Text(name, "cyan")

@@ -56,7 +56,10 @@ def writing_version(generations: Generations, name: DatasetName, version: str) -
 
 
 def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
-    """Return the datasets that were read but not written; the root if there are no generations."""
+    """Return the datasets that were read but not written; the root if there are no generations.
+
+    `walked` has the generations upstream of the root. These datasets are where known lineage ends.
+    """
     if not walked:
         return {root.dataset_name}
     written = {name for edges in walked.values() for name in edges.writes}

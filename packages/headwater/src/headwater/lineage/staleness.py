@@ -59,7 +59,7 @@ def may_be_replaced(generations: Generations, ref: JobRef, name: DatasetName) ->
 def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[tuple[int, JobRef]]:
     """Return the start and job of each finished Spark run that overwrote some or all rows.
 
-    Runs that read the dataset do not count.
+    Times are microseconds. Runs that read the dataset do not count. Cached until the next event.
     """
     key = "uncertain overwrites", name
     if key not in generations.state.derived:

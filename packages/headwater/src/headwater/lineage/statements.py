@@ -134,6 +134,7 @@ def statements_by_run(
     """Return the runs of a generation that state an edge, with their statements.
 
     If one run read the source and another wrote the target, return the runs that read the source.
+    The edge is then only possible if the generation has several inputs and several outputs.
 
     None for `source` or `target` stands for the job, as in `statements_of`.
     """

@@ -47,7 +47,11 @@ class ColumnTag(NamedTuple):
 
 
 class _Origins:
-    """The reported origins of one dataset: by column, or only as a whole."""
+    """The reported origins of one dataset: by column, or only as a whole.
+
+    `above` has the source columns of each column, `masked` those behind a masking transformation,
+    and `fields` the columns that column lineage describes.
+    """
 
     def __init__(self) -> None:
         self.above: dict[str, set[Column]] = defaultdict(set)
@@ -107,6 +111,7 @@ class Tags:
         return self._own_of(name).keys() | self._origins_of(name).fields | {WHOLE}
 
     def _own_of(self, name: DatasetName) -> dict[str, set[Tag]]:
+        """Return the reported tags of a dataset by column, WHOLE for those of itself; cached."""
         if name not in self._own:
             self._own[name] = defaultdict(set)
             for book in facets_of(self._generations.state, Node.of_dataset(name)):
@@ -141,6 +146,7 @@ class Tags:
         return bool(described)
 
     def _column_tags(self, column: Column) -> Iterator[ColumnTag]:
+        """Yield the tags of a column, own and inherited, with the columns that they come from."""
         if column not in self._cache:
             self._cache |= self._inherited(column)
         yield from (ColumnTag(column, tag, origin) for tag, origin in self._cache[column])

@@ -42,6 +42,7 @@ def _downstream(
 
 
 def _readers(generations: Generations, name: DatasetName, version: str) -> Iterator[Generation]:
+    """Yield the generations that reported to have read a version of a dataset."""
     for ref in generations.readers(name):
         for generation in generations.history(ref):
             if version in generations.times.versions_read(generation, name):
@@ -49,4 +50,5 @@ def _readers(generations: Generations, name: DatasetName, version: str) -> Itera
 
 
 def _reaches(walk: Walked, writing: list[Generation], target: DatasetName) -> bool:
+    """Return True if a generation that wrote present rows of the target is on a walk to it."""
     return any(g in walk and target in walk[g].writes for g in writing)

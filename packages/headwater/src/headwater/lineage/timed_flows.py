@@ -50,7 +50,10 @@ def united(found: Set[Marks]) -> Marks:
 
 
 class TimedFlows:
-    """The flows between the generations that a walk from a root reached, `up` or `down`."""
+    """The flows between the generations that a walk from a root reached, `up` or `down`.
+
+    `_limit` is the time of a mark without a limit: infinite upstream, 0 downstream.
+    """
 
     def __init__(self, generations: Generations, walked: Walked, root: Node, way: str) -> None:
         """Use the generations reached from a root, with their edges on the way (`walked`)."""

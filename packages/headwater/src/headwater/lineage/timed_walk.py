@@ -112,6 +112,7 @@ class TimedWalk:
         return [owner for owner in owners if owner.key.job == place.node.job_ref]
 
     def _marks(self, place: TimedPlace) -> Set[Mark]:
+        """Return the marks of a place; for None, those of all generations of its node."""
         if place.node.type == "dataset":
             return self._flows.marks_of(place.node.dataset_name, place.marks)
         if place.marks is None:
@@ -119,12 +120,18 @@ class TimedWalk:
         return place.marks
 
     def _limited(self, node: Node, marks: Set[Mark]) -> Marks:
+        """Return marks for a place; None if they are all generations of it, without limits."""
         if node.type == "dataset":
             return self._flows.limited(node.dataset_name, marks)
         return self._flows.unless_all(marks, self._of_job.get(node, set()))
 
     def _above(self, place: TimedPlace) -> Mapping[Node, set[Mark]]:
-        """Return the nodes that the data of a place came from."""
+        """Return the nodes that the data of a place came from, each with its marks.
+
+        From a job, these are the datasets that it read, or only those that feed the dataset from
+        which the walk came (`via`). From a dataset, the jobs that wrote it; and, without a job in
+        between, the sources of its derivation, or the job that a handoff comes from.
+        """
         found: _ByNode = defaultdict(set)
         marks, via = self._marks(place), None
         if place.node.type == "job":
@@ -146,7 +153,12 @@ class TimedWalk:
         return found
 
     def _below(self, place: TimedPlace) -> Mapping[Node, set[Mark]]:
-        """Return the nodes that the data of a place went to."""
+        """Return the nodes that the data of a place went to, each with its marks.
+
+        From a job, these are the datasets that it wrote, or only those that the dataset from which
+        the walk came (`via`) feeds, and the jobs that it passes data to without a dataset
+        (handoffs).
+        """
         found: _ByNode = defaultdict(set)
         marks = self._marks(place)
         if place.node.type == "dataset":

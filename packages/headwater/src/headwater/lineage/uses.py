@@ -28,6 +28,7 @@ _MOST_RUNS = 10_000
 """Maximum number of runs whose index is kept until the next event."""
 
 _Sources = Iterable[tuple[DatasetName | None, Set[DatasetName]]]
+"""Targets, each with its sources."""
 
 
 class Pairs:
@@ -55,7 +56,8 @@ class Pairs:
 class RunUses:
     """The inputs and outputs of a run by primary name, and the edges in its facets and SQL text.
 
-    A dataset that is named only by the SQL text of a rename has an empty list of uses.
+    A dataset under several names has several uses in one run. A dataset that is named only by the
+    SQL text of a rename has an empty list of uses.
     """
 
     def __init__(self, state: State, run: Run) -> None:

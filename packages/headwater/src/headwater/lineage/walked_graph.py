@@ -1,4 +1,8 @@
-"""The graph of the nodes upstream or downstream of a node, from the generations on the way."""
+"""The graph of the nodes upstream or downstream of a node, from the generations on the way.
+
+A generation is the runs of one task under one parent run. `found` has the generations that a walk
+reached, each with its edges on the way.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,10 @@ def walked_from(generations: Generations, root: Node, way: str, level: Level) ->
 def walked_graph(
     generations: Generations, found: Walked, root: Node, way: str, level: Level
 ) -> LevelGraph:
-    """Return the graph of generations that were reached from a root, see `walked_from`."""
+    """Return the graph of generations that were reached from a root, see `walked_from`.
+
+    Between pipelines, datasets that only one pipeline writes and reads are left out.
+    """
     graph = graph_of_walk(generations, found, way, level)
     if level is Level.PIPELINE:
         used = {name for g in found for name in g.edges.reads if g.edges.writes - {name}}
