@@ -37,7 +37,10 @@ _COMMANDS = {
 
 
 class _Commands(TyperGroup):
-    """Commands in groups of the help, by their `rich_help_panel`."""
+    """Commands in groups of the help, by their `rich_help_panel`.
+
+    A first argument that is no command is the name of a node: `headwater orders` shows it.
+    """
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each group with its commands, all in one column."""

@@ -2,6 +2,10 @@
 
 A path in a warning is that of the JSON, such as `inputs[0].facets.schema`. `received` and
 `expected` are short texts. Functions here must not fail on any value: events may contain anything.
+Only what `parse_event` requires is there: the names of jobs and datasets, the run id and the time.
+
+Explicit lineage is the facet `lineage`. That of a job has entries, each a target with its inputs
+and fields; that of a dataset has inputs and fields.
 """
 
 from __future__ import annotations
@@ -157,6 +161,7 @@ def _entries(entries: Any, path: str) -> Iterator[EventWarning]:
 
 
 def _lineage_of(owner: Json) -> Json:
+    """Return the lineage facet of a job or dataset; empty if it has none or is no object."""
     facets = owner.get("facets")
     facet = facets.get("lineage") if isinstance(facets, dict) else None
     return facet if isinstance(facet, dict) else {}
@@ -227,6 +232,7 @@ def _facets(owner: Any, path: str, key: str) -> Iterator[EventWarning]:
 
 
 def _address(owner: Json, key: str, path: str) -> Iterator[EventWarning]:
+    """Yield a warning unless the value of a key is a URI, that is, contains a colon."""
     value = owner.get(key)
     if not (isinstance(value, str) and ":" in value):
         yield _warning(path, value, "a URI")

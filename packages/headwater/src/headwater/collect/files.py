@@ -58,8 +58,9 @@ def _contents_of(
 def _contents(file: Path, opened: BufferedIOBase, largest: int) -> tuple[Iterable[bytes], bool]:
     """Return the lines of a file, or its only document, and True if it is a log.
 
-    `largest` is the limit in bytes of a line, or of a file that is one document. Raises
-    ConfigError.
+    `largest` is the limit in bytes of a line, or of a file that is one document. *.jsonl and *.log
+    are read line by line; any other file as a whole, since its contents decide. Raises ConfigError,
+    for a line only when it is read.
     """
     suffix = _without_gz(file).suffix
     if suffix not in (".jsonl", ".log"):
@@ -69,6 +70,7 @@ def _contents(file: Path, opened: BufferedIOBase, largest: int) -> tuple[Iterabl
 
 
 def _bounded(text: bytes, largest: int, source: Path | str) -> bytes:
+    """Return a text; raise ConfigError if it has more than `largest` bytes."""
     if len(text) > largest:
         raise ConfigError(
             f"{source}: received a document or line of more than {largest} bytes, which is the"
@@ -102,7 +104,8 @@ def _read(
 ) -> Iterator[tuple[str, Lines]]:
     """Yield the parsed lines of a source, in portions; the source of a line ends with its number.
 
-    `is_log` is True if only the events within lines count.
+    `is_log` is True if only the events within lines count. Each portion comes with the source, and
+    has the events and rejected lines of 1,000 lines.
     """
     numbered = enumerate(lines, start=1)
     while page := list(islice(numbered, _LINES_AT_ONCE)):
@@ -115,7 +118,10 @@ def _read(
 
 
 def _documents(raw: bytes) -> tuple[list[bytes], bool]:
-    """Return one document if the file is JSON, else its lines, and True if it is a log."""
+    """Return one document if the file is JSON, else its lines, and True if it is a log.
+
+    Lines are those of JSON Lines if the first one starts like an event, otherwise those of a log.
+    """
     try:
         load(raw)
     except EventError:

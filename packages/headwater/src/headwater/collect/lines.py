@@ -1,6 +1,9 @@
 """Parse lines into entries and rejected lines.
 
-A rejected line is stored in the log with its reason, so that nothing is lost without a trace.
+A rejected line is stored in the log with its reason, so that nothing is lost without a trace. An
+entry is an event that is ready to be stored. A *torn* line has the beginning of an event that a
+killed producer did not finish, followed by what the next one appended. The source of a line is its
+place, such as `events.jsonl:12`.
 """
 
 from __future__ import annotations

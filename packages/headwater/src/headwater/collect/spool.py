@@ -164,7 +164,8 @@ class SpoolTail:
     def lag(self) -> Lag:
         """Return the unread bytes of the folder, and how many are in lines without an end.
 
-        The rest of a polled file has no line end, so only files that were not polled are read.
+        The rest of a polled file has no line end, so only files that were not polled are read; what
+        was appended since the poll is merely unread.
 
         Deleted and unreadable files do not count.
         """
@@ -239,6 +240,7 @@ class SpoolTail:
             self._forget(name)
 
     def _forget(self, name: str) -> None:
+        """Forget the position of a file that was removed or renamed."""
         self._live.log.forget_offset(name)
         self._offsets.pop(name, None)
         self._fingerprints.pop(name, None)
@@ -321,12 +323,16 @@ def _has_line_end(path: str, position: int) -> bool:
 
 
 def _sources(chunk: bytes, name: str, position: int) -> Iterator[tuple[str, bytes]]:
+    """Yield each line of a chunk with its source: the file and the byte at which it starts."""
     for line in chunk.split(b"\n"):
         yield f"{name}@{position}", line
         position += len(line) + 1
 
 
 def _digest(file: int, position: int) -> str:
-    """Return a digest of the first and the last bytes before a position."""
+    """Return a digest of the first 256 bytes of a file, and of the last 256 before a position.
+
+    It tells if the part that was read is still the same. `file` is a descriptor.
+    """
     first, last = os.pread(file, min(_HEAD, position), 0), max(position - _HEAD, _HEAD)
     return hashlib.sha256(first + os.pread(file, max(position - last, 0), last)).hexdigest()

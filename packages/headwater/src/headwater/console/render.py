@@ -139,7 +139,10 @@ class _Line:
 
 
 def _folded(text: Text, width: int) -> Iterator[Text]:
-    """Yield the lines of a text of at most `width` columns."""
+    """Yield the lines of a text of at most `width` columns.
+
+    A line ends at the last space, or else after the last `.`, `/` or `_`, or else anywhere.
+    """
     while text.cell_len > width:
         end = re.match(r".*\S |.*[./_]", text.plain[:width])
         line, text = text.divide([end.end() if end else width])
@@ -148,6 +151,7 @@ def _folded(text: Text, width: int) -> Iterator[Text]:
 
 
 def _breakable(item: RenderableType) -> RenderableType:
+    """Return a text, or each text of a group, as one that is broken at its double spaces."""
     if isinstance(item, Group):
         return Group(*map(_breakable, item.renderables))
     return _Line(item if isinstance(item, Text) else Text(str(item)))

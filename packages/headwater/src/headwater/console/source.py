@@ -58,7 +58,11 @@ def every(source: Source, name: str, params: Params) -> Iterator[Any]:
 
 
 def _server_source(settings: Settings) -> Source:
-    """Return a function that queries a server. An answer may be partial while the server counts."""
+    """Return a function that queries a server. An answer may be partial while the server counts.
+
+    Then the query is repeated: each time, the server determines more. A query whose URL would be
+    too long is posted.
+    """
 
     def query_server(name: str, params: Params) -> Any:
         """Return an answer; repeat the query while it is partial."""

@@ -88,7 +88,10 @@ def _items(facets: Facets, name: str, key: str) -> Iterable[Json]:
 
 
 def _renamed(item: Json, kind: str) -> Json:
-    """Return an assertion whose kind is named as in the specification."""
+    """Return an assertion whose kind is named `assertion`, as in the specification.
+
+    `kind` is the key in which its producer has it, such as `expectationType`.
+    """
     if kind not in item or "assertion" in item:
         return item
     return {"assertion": item[kind], **{k: v for k, v in item.items() if k != kind}}

@@ -1,9 +1,13 @@
 """Tests that were not run, although their producer reported them as failed.
 
 dbt skips the tests of a model that failed or was skipped in the same invocation, and dbt-ol reports
-them as failed, without an actual value or an error. A skipped model has no run in the invocation.
-A model is also skipped if a test upstream failed. dbt-ol does not report the tests of seeds and
+them as failed, without an actual value or an error. A skipped model has no run in the invocation. A
+model is also skipped if a test upstream failed. dbt-ol does not report the tests of seeds and
 snapshots, nor unit tests: one of these failed if the invocation failed and no run shows why.
+
+An *invocation* is one `dbt build` or `dbt test`: a pipeline run with the runs of models and tests
+below it. An assertion *has a result* if it passed, or reported the value that made it fail. A run
+of a test is skipped (`is_skipped`) if dbt reported it as aborted.
 """
 
 from __future__ import annotations
@@ -143,11 +147,11 @@ def _invocation_of(state: State, root: Run) -> _Invocation:
 def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> bool:
     """Return True if a dataset depends on a failed run of an invocation that did not write it.
 
-    The same applies to failed tests, and to all jobs of the pipeline if no run shows what failed.
-    A dataset that no job ever wrote is missing, too, unless a run of the invocation read it.
+    The same applies to failed tests, and to all jobs of the pipeline if no run shows what failed. A
+    dataset that no job ever wrote is missing, too, unless a run of the invocation read it.
 
     A dataset of the same pipeline that was not written in the invocation is missing if what it was
-    made from is.
+    made from is: the walk goes from it upstream, and ends at datasets that were written.
     """
     known = generations_of(state)
     has_cause = bool(invocation.failed or invocation.rejected)
@@ -193,5 +197,6 @@ def _assertions(state: State, run: Run) -> Iterator[Assertion]:
 
 
 def _newest_reads(oldest_first: Iterable[Generation]) -> set[DatasetName]:
+    """Return the inputs of the generation that started last; empty without any."""
     newest = max(oldest_first, key=lambda generation: generation.order[0], default=None)
     return only_datasets(newest.edges.reads) if newest else set()

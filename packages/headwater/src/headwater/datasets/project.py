@@ -62,4 +62,5 @@ def _newest(state: State, runs: Iterable[Run]) -> Run | None:
 
 
 def _place(state: State, run: Run) -> tuple[int, str]:
+    """Return the sort key of a run: its start, then its id."""
     return began_at(state, run) or 0, run.key.run_id

@@ -3,7 +3,10 @@
 A run reports assertions about a dataset that it reads or writes (`datasets.assertions`), or about
 its tests (`test`), which apply to its inputs, or without inputs to its outputs. A job that only
 checks, such as a dbt test or an SQL check of Airflow, and reports no assertions, is one itself: its
-run failed or completed.
+run failed or completed (its *outcome*).
+
+An element is one instance of a mapped task, see `datasets.elements`. `of_runs` caches a value of
+the runs of a job until these change. Names of datasets are reported names unless said otherwise.
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ _RESULTS = {EventType.COMPLETE: True, EventType.FAIL: False}
 
 
 _Checker = tuple[JobRef | None, str | None]
+"""Who checks: a job, and its suite of Great Expectations if it has one."""
 
 
 class Check(NamedTuple):
@@ -110,6 +114,7 @@ def _checked(state: State, name: DatasetName, check: Check) -> Check:
 
 
 def _with_thresholds(state: State, check: Check) -> Check:
+    """Return a check of dbt in which failures below `error_if` are warnings."""
     if check.run is None or not is_dbt_test(state, check.run.key.job):
         return check
     return check._replace(assertions=list(map(with_threshold, check.assertions)))
@@ -130,12 +135,14 @@ def current_results(
     """Return the newest result of each assertion that its producer still checks.
 
     Of each job, only the assertions in its newest pipeline run count: others were removed, as were
-    tests that the dbt project no longer has. Elements of a mapped task check different data. A
-    dbt test counts until it runs again, because `dbt test --select` may leave it out, unless all
-    tests that passed with it ran without it.
+    tests that the dbt project no longer has. Elements of a mapped task check different data. A dbt
+    test counts until it runs again, because `dbt test --select` may leave it out, unless all tests
+    that passed with it ran without it.
 
     `checks` are those of one dataset or of the tests of one job. A later result of an assertion
-    replaces an earlier one; an assertion without a result replaces nothing.
+    replaces an earlier one; an assertion without a result replaces nothing. Of two results in one
+    check, a failure counts. Assertions are equal if their definitions are (`key`); those of dbt if
+    their names are, because thresholds may change.
     """
     decided = (check for check in checks if any(a.passed is not None for a in check.assertions))
     asserted = sorted(decided, key=_place)
@@ -261,6 +268,7 @@ def tests_without_dataset(state: State, ref: JobRef) -> list[Check]:
 
 
 def _own_tests(state: State, runs: Iterable[Run]) -> list[Check]:
+    """Return the tests of runs without inputs and outputs, as checks, oldest first."""
     found = [
         Check(ended_at(state, run), run, None, assertions, {})
         for run in runs
@@ -320,6 +328,7 @@ def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Chec
 
 
 def _tests(run: Run) -> list[Assertion]:
+    """Return the tests that a run reported in its own facets."""
     facets = (run.facets.get(key) for key in sorted(_TEST_FACETS) if run.facets.stamp_of(key))
     return _as_run(run, [test for facet in facets for test in tests_of_run(facet)])
 
@@ -362,6 +371,7 @@ def _of_datasets(
 
 
 def _check(time: int, run: Run | None, version: str | None, facets: Facets) -> Check:
+    """Return the check in the facets of a dataset: its assertions, and its metrics by name."""
     metrics = facets.get(_METRICS, {}).items()
     shown = {key: value for key, value in metrics if not key.startswith("_")}
     return Check(time, run, version, dataset_assertions(facets), shown)

@@ -5,7 +5,7 @@ the change and did not fail; the runs above the one that made the change do not,
 outputs. A run that only creates or alters an emptied dataset adds no rows to it.
 
 The state of a dropped or renamed dataset is unknown. An emptied dataset still exists and keeps its
-state.
+state. A change of kind MOVE gives the dataset another name (`other`).
 """
 
 from __future__ import annotations

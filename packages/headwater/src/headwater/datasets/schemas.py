@@ -84,6 +84,7 @@ def reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
 
 
 def _reported_by(uses: Iterable[tuple[Run, Use]]) -> list[ReportedSchema]:
+    """Return the schemas that runs reported of a dataset; `uses` are theirs of it."""
     return [
         ReportedSchema(stamp, use.dataset_facets.parsed(Schema), run)
         for run, use in uses
@@ -97,7 +98,8 @@ def _change(
     """Return the differences from the last schema, and from the last one of the same producer.
 
     `last` is the schema before, and `same` the one before of the same producer, None without one.
-    Return None if nothing changed.
+    Columns are compared with `last`; types only with `same`, because producers name types
+    differently. Return None if nothing changed.
     """
     schema = current.schema
     if schema is last:  # parsed once for equal facets
@@ -123,5 +125,6 @@ def _change(
 
 
 def _types(schema: Schema, *, has_nested: bool = True) -> dict[str, str]:
+    """Return the type of each field; nested ones, such as `address.city`, if `has_nested`."""
     fields = schema.fields.items()
     return {name: field.type for name, field in fields if has_nested or not field.is_nested}

@@ -3,7 +3,8 @@
 A run that failed without a version or rows wrote nothing; it is a failed attempt.
 
 A task and its queries may report the same write; a query belongs to the task that is its owner.
-Names are primary names.
+Names are primary names. A *generation* is the runs of a task under one parent run;
+`derived_of_writes` caches a value of the generations of a task that wrote the dataset.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ def has_written(state: State, run: Run, use: Use) -> bool:
 def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, int | None] | None:
     """Return the newest write of a dataset, and the rows of all commits of its run.
 
-    The rows are None if unknown. Return None if the dataset has no write.
+    The rows are None if unknown. Return None if the dataset has no write. The order is by end, then
+    by run.
     """
 
     def rank(write: Write) -> tuple[int, RunKey, str]:
@@ -188,6 +190,7 @@ class _Report(NamedTuple):
         return found
 
     def ended(self, state: State) -> int:
+        """Return the end of the run; the time of the commit if earlier, for one of several."""
         end = ended_at(state, self.run)
         return end if self._only is None else min(end, self._only.stamp.time)
 
@@ -196,7 +199,8 @@ def _write(generations: Generations, reports: list[_Report], *, is_stated: bool)
     """Combine the reports of one version, or of one run of a task that reported no version.
 
     The run of the task counts more than its queries: its statistics are used first, and those of
-    the queries if it reports none.
+    the queries if it reports none. A version (`is_stated`) was there when the first run that
+    reports it ended; without one, the write ended with the last run.
     """
     state = generations.state
 

@@ -62,7 +62,11 @@ def parse_derivation(facet: Json) -> Entry:
 
 
 def lineage_of_columns(facet: Json) -> Json:
-    """Return a lineage facet with the sources of a columnLineage facet; empty without sources."""
+    """Return a lineage facet with the sources of a columnLineage facet; empty without sources.
+
+    So a DatasetEvent with column lineage states the sources of its dataset, as a lineage facet
+    does.
+    """
     fields = facet.get("fields")
     by_field = {
         name: {"inputs": [item | {"type": "DATASET"} for item in objects(field.get("inputFields"))]}
@@ -91,6 +95,7 @@ def with_lineage_datasets(
 
 
 def _with_missing(listed: tuple[Dataset, ...], named: Iterable[DatasetId]) -> tuple[Dataset, ...]:
+    """Return the listed datasets, and those that are named but not listed, without facets."""
     present = {(item.namespace, item.name) for item in listed}
     return (*listed, *(Dataset(*item) for item in dict.fromkeys(named) if item not in present))
 

@@ -42,7 +42,10 @@ def check_limits(raw: bytes, body: Any) -> None:
 
 
 def _is_deep(raw: bytes, body: Any) -> bool:
-    """Check the nesting with orjson's limit of 254 levels, which is much faster than a walk."""
+    """Check the nesting with orjson's limit of 254 levels, which is much faster than a walk.
+
+    The body is wrapped in so many lists that it exceeds that limit if it has more than MOST_LEVELS.
+    """
     if raw.count(b"[") + raw.count(b"{") <= MOST_LEVELS:
         return False
     for _ in range(_WRAPPERS):
@@ -55,7 +58,10 @@ def _is_deep(raw: bytes, body: Any) -> bool:
 
 
 def _places(body: Any) -> Iterator[_Place]:
-    """Yield every object, array and string of a body, without recursion."""
+    """Yield every object, array and string of a body that may exceed a limit, without recursion.
+
+    Strings and keys within their limit are left out, and so are empty objects at allowed levels.
+    """
     waiting = [_Place(body, None, 0)]
     while waiting:
         place = waiting.pop()
@@ -94,7 +100,7 @@ def _problem(place: _Place) -> tuple[str, str] | None:
 def _path(keys: Any) -> str:
     """Return a path as text, such as `run.facets[0]`; `keys` are linked (parent, key) pairs.
 
-    A long path is truncated.
+    None is the root, shown as `$`. A long path is truncated.
     """
     parts: list[Any] = []
     while keys is not None:

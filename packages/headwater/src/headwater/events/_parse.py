@@ -3,6 +3,9 @@
 Accepted: 1.x events, lower-case and unknown event types (as OTHER), a missing `producer`,
 `_producer` or `schemaURL`, null facets, times without a zone. Rejected, with path, value and
 expected value: no time, no run id, no name or namespace of a job or a dataset.
+
+A `path` is the place of a value in the JSON, such as `inputs[0].name`. The identity of an event is
+the hash of its canonical JSON (`digest`).
 """
 
 from __future__ import annotations
@@ -57,7 +60,11 @@ def load_plain(raw: bytes) -> tuple[bytes, Any]:
 
 
 def parse_event(body: Any, digest: str) -> Event:
-    """Parse a decoded body whose identity is `digest`. Raises EventError."""
+    """Parse a decoded body whose identity is `digest`. Raises EventError.
+
+    Names of dbt jobs become equal for all commands, outputs of dbt tests are dropped, and the
+    datasets that explicit lineage or the SQL text names are added or corrected.
+    """
     event = _object(body, "$")
     time = _time(event.get("eventTime"))
     kind = kind_of(event)
@@ -88,7 +95,10 @@ _FLAGS = {"isRemoved": "reported", "isSeparate": "different", "isRule": "rule"}
 
 
 def parse_alias(body: Any, digest: str) -> AliasEvent:
-    """Parse the decoded body of an alias, a format that only headwater writes."""
+    """Parse the decoded body of an alias, a format that only headwater writes.
+
+    It has two datasets, and at most one flag that is true: without one, the names are one dataset.
+    """
     first, second = _datasets(_object(body, "$").get("datasets"), "datasets", "")
     names = (first.namespace, first.name), (second.namespace, second.name)
     relation = next((found for flag, found in _FLAGS.items() if body.get(flag) is True), _SAME)
@@ -156,6 +166,7 @@ def _facets(value: Any) -> Facets:
 
 
 def _datasets(value: Any, path: str, io_facets: str) -> tuple[Dataset, ...]:
+    """Return the datasets of a list; empty for null. `io_facets` is the key of their own facets."""
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -164,6 +175,7 @@ def _datasets(value: Any, path: str, io_facets: str) -> tuple[Dataset, ...]:
 
 
 def _dataset(value: Any, path: str, io_facets: str | None) -> Dataset:
+    """Return a dataset; `io_facets` is the key of its facets as an input or output, or None."""
     item = _object(value, path)
     return Dataset(
         _text(item.get("namespace"), f"{path}.namespace"),

@@ -4,6 +4,9 @@ openlineage-sql, which dbt and Airflow use, takes names of common table expressi
 functions for tables, and loses the sources of a CREATE TABLE AS with a common table expression. The
 text of the query has them. The texts of Spark, whose listener reads the plan of the query and names
 tables by location, add only tables of scalar subqueries, which the listener omits.
+
+A change of a table is a DROP, TRUNCATE, CREATE or rename of it as a whole, see
+headwater.sql.changes. A *local* name is one that only the text defines.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ def with_sql_datasets(
     """Return the inputs and outputs of an event, corrected by its SQL text if it can be read.
 
     This runs for each event of a run or a job, so it first looks for words in the text. An input
-    that only the text names gets the facet ONLY_IN_TEXT.
+    that only the text names gets the facet ONLY_IN_TEXT. For Spark (`text_of` returns no text),
+    tables are only added to a write; changes of tables only to an event without inputs.
     """
     facet, listed = job_facets.get("sql", {}), (*outputs, *inputs)
     text = text_of(facet)
@@ -87,6 +91,7 @@ def _with_table_change(facet: Json, outputs: _Datasets) -> _Datasets:
 
 
 def _tables(item: Dataset) -> set[str]:
+    """Return the last parts of the names and symlinks of a dataset, in lower case."""
     symlinks = objects(item.facets.get("symlinks", {}).get("identifiers"))
     names = (item.name, *(str(symlink.get("name")) for symlink in symlinks))
     return {re.split(r"[./]", name.lower())[-1] for name in names}
@@ -109,7 +114,8 @@ def _with_tables_of(
     """Return inputs with the tables that the text reads, in place of dbt's other names of them.
 
     `dialect` is the reported one. The text is also read if no input is listed, because the producer
-    may have lost all of them. Unreadable texts change nothing.
+    may have lost all of them. Unreadable texts, and events without outputs, change nothing. dbt
+    lists a source by its name in the project, whose table may be called differently.
     """
     if not outputs:
         return inputs
@@ -136,6 +142,7 @@ def _is_local(item: Dataset, non_tables: NotTables) -> bool:
 
 
 def _without_sources(item: Dataset, non_tables: NotTables) -> Dataset:
+    """Return an output whose column lineage lacks the sources that are no tables."""
     facet = item.facets.get("columnLineage")
     kept = {"columnLineage": non_tables.without(facet)} if facet else {}
     return replace(item, facets={**item.facets, **kept})

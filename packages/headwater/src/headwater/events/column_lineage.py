@@ -89,7 +89,11 @@ class ColumnLineage(NamedTuple):
 
 
 def parse_columns(facet: Json) -> ColumnLineage:
-    """Parse a columnLineage facet; ignore parts of an unexpected shape."""
+    """Parse a columnLineage facet; ignore parts of an unexpected shape.
+
+    `{"fields": {"total": {"inputFields": [{"namespace": N, "name": T, "field": "fare"}]}}}` is the
+    column `total` with one link, from `fare` of the dataset (N, T).
+    """
     columns: dict[str, Legacy] = {}
     links: list[ColumnLink] = []
     fields = facet.get("fields")
@@ -130,6 +134,7 @@ def _is_indirect(item: Json) -> bool:
 
 
 def _inputs_of_fields(facet: Json) -> list[Any]:
+    """Return the `inputFields` of each column of a facet, which may be of any type."""
     fields = facet.get("fields")
     columns = objects(list(fields.values())) if isinstance(fields, dict) else []
     return [column.get("inputFields") for column in columns]
@@ -140,7 +145,10 @@ def _is_link(item: Json) -> bool:
 
 
 def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
-    """Yield the links of a target, whose whole column may have the transformation `legacy`."""
+    """Yield the links of a target, whose whole column may have the transformation `legacy`.
+
+    Links of EVERY_ROW are indirect, whatever type the facet has. `inputs` may be of any type.
+    """
     for item in objects(inputs):
         if not _is_link(item):
             continue

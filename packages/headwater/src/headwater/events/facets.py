@@ -275,7 +275,7 @@ def _source_part(value: object) -> SourcePart | None:
 
 
 def _partition(part: Json) -> str:
-    """Return the identifier of a partition, or else its dimensions as text; empty without any."""
+    """Return the identifier of a partition, or else its dimensions as JSON; empty without any."""
     identifier, dimensions = part.get("identifier"), _object(part.get("dimensions"))
     if is_name(identifier):
         return identifier
@@ -285,8 +285,10 @@ def _partition(part: Json) -> str:
 def replaces_rows(facets: Facets, output_facets: Facets) -> bool:
     """Return True if a completed run replaced all rows of an output.
 
-    An Iceberg commit report decides. Without one, Spark's OVERWRITE does not count, because it may
-    be that of a partition. Other producers report a part in the facet `subset`.
+    `facets` are those of the dataset, `output_facets` those of it as an output. An Iceberg commit
+    report decides: the rows that it added are all rows. Without one, Spark's OVERWRITE does not
+    count, because it may be that of a partition. Other producers report a part in the facet
+    `subset`.
     """
     change = facets.get(LifecycleStateChange.KEY, {})
     if LifecycleStateChange.parse(change).lifecycleStateChange != "OVERWRITE":
@@ -472,6 +474,7 @@ def _object(value: Any) -> Json:
 
 
 def _reference(facet: Json) -> Reference | None:
+    """Return the job and the run that a facet names; None without a job. The run may be missing."""
     job, run_id = _object(facet.get("job")), _object(facet.get("run")).get("runId")
     if not (is_name(job.get("namespace")) and is_name(job.get("name"))):
         return None

@@ -1,8 +1,8 @@
 """Failing jobs: the newest finished run failed, and the pipeline has not run as a whole since.
 
 A root run has no parent: the run of a pipeline, or of a job outside of pipelines. Runs are ordered
-by `place_of_run`: their start, then their id. A run that failed *was repeated* if a later run of
-the same task and element completed. `of_runs` and `jobs_where` cache a value of the runs of a job,
+by `place_of_run`: their start, then their id. A run *was repeated* if it, or a run above it, was
+retried under the same parent. `of_runs` and `jobs_where` cache a value of the runs of a job,
 or all jobs with a condition, until their runs change.
 """
 

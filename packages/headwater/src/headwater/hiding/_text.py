@@ -171,7 +171,8 @@ def _has_statement(text: str) -> bool:
 def _is_statement(text: str, word: str, keyword: re.Match[str]) -> bool:
     """Return True if what follows a keyword is that of a statement.
 
-    `word` is the keyword in lower case.
+    `word` is the keyword in lower case. Some continuations are certain anywhere; the others count
+    only at a place where a statement can begin.
     """
     certain = _CERTAIN_PATTERNS.get(word)
     if certain is not None and certain.match(text, keyword.end()):

@@ -42,7 +42,8 @@ def json_without_sql(body: bytes) -> bytes:
 def without_sql(value: Any) -> Any:
     """Return decoded JSON in which SQL and code are null, with the reason in `hidden`.
 
-    The value is not changed. It is the body of a response, or a part of it, as JSON.
+    The value is not changed. It is the body of a response, or a part of it, as JSON. A key that
+    reads as SQL is replaced by the reason.
     """
     if isinstance(value, list):
         return [None if _is_sql(item) else without_sql(item) for item in value]
@@ -112,6 +113,7 @@ def _is_lost(before: Any, after: Any) -> bool:
 
 
 def _is_sql(value: Any) -> bool:
+    """Return True for a text that reads as SQL; one that is JSON is looked into instead."""
     return isinstance(value, str) and value[:1] not in "{[" and reads_as_sql(value)
 
 

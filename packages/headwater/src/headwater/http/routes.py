@@ -71,7 +71,8 @@ class RawPath:
 class Plain(APIRoute):
     """A route that only calls its function with the request.
 
-    FastAPI's dependency resolution costs as much as ingesting an event.
+    FastAPI's dependency resolution costs as much as ingesting an event. The function must return a
+    response.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **documented: Any) -> None:
@@ -210,7 +211,7 @@ def _headers(tag: str, cache_control: str) -> dict[str, str]:
 def tagged(request: Request, response: Response, cache_control: str) -> Response:
     """Add an ETag and Cache-Control to a response; return a 304 if the client has it.
 
-    The tag is weak, because the compressed response has it too.
+    The tag is a hash of the body. It is weak, because the compressed response has it too.
 
     `cache_control` is the value of that header. Only a successful response becomes a 304.
     """
@@ -245,7 +246,9 @@ def get(router: APIRouter, path: str) -> Callable[[Function], Function]:
     Its return type is the model of the response.
 
     The class of `router` adds what its routes share, such as an ETag. The first parameter of the
-    function is the present state; the others become parameters of the path and the query.
+    function is the present state; the others become parameters of the path and the query. FastAPI
+    reads them from the signature of the endpoint, which is set to that of the function with the log
+    and its projection (`live`) in place of the state.
     """
 
     def register(function: Function) -> Function:
@@ -316,7 +319,9 @@ def _encoded(payload: Any) -> bytes:
 def _fragments(value: Any) -> Any:
     """Return a list with its items encoded, several at a time, about `_PART` bytes.
 
-    Encoding a few items at a time limits the memory that is needed before the account is charged.
+    Encoding a few items at a time limits the memory that is needed before the account is charged:
+    the query fails in time if its answer is too large. The size of the items so far tells how many
+    come next.
     """
     if not isinstance(value, list):
         return value
@@ -412,6 +417,7 @@ def unavailable(error: errors.HeadwaterError) -> Response:
 
 
 def _tuple(value: Any) -> list[Any]:
+    """Return a tuple as a list, for the encoder; raise TypeError for other types."""
     if isinstance(value, tuple):
         return list(value)
     raise TypeError(f"no JSON for {type(value).__name__}")

@@ -69,7 +69,10 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        """Open a connection with the only write transaction; it is committed or rolled back."""
+        """Open a connection with the only write transaction; it is committed or rolled back.
+
+        SQLite locks its file; in PostgreSQL, an advisory lock of this program does the same.
+        """
         with self._engine.connect() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -165,7 +168,10 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
 
 
 def _set_durable(connection: Any, _record: Any) -> None:
-    """Make PostgreSQL's commits durable, whatever the server's default is."""
+    """Make PostgreSQL's commits durable, whatever the server's default is.
+
+    SQLAlchemy calls it for each new connection.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('synchronous_commit', 'on', false)"

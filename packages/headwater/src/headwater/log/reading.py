@@ -1,4 +1,9 @@
-"""Look up events of the log: the latest, those with a text, and those with a `seq` or a hash."""
+"""Look up events of the log: the latest, those with a text, and those with a `seq` or a hash.
+
+`seq` is the number of a row of the log, in order of arrival. A body is the stored JSON text of an
+event, its size the number of characters. Bodies are read in portions, so that little memory is
+used; an event that was deleted meanwhile is left out.
+"""
 
 from __future__ import annotations
 

@@ -57,7 +57,8 @@ class Appended:
 class EventLog(Database):
     """The event log at a SQLAlchemy URL; created if it is missing, unless `must_exist`.
 
-    `redactor` masks secrets in the texts that an application stores in the log or shows.
+    `redactor` masks secrets in the texts that an application stores in the log or shows. Opening it
+    raises ConfigError or LogError, also for the database of another program.
     """
 
     def __init__(self, url: str, *, must_exist: bool = False, redactor: Redactor = DEFAULT) -> None:
@@ -89,7 +90,10 @@ class EventLog(Database):
         offsets: Sequence[Offset] = (),
         rejected_lines: Sequence[RejectedLine] = (),
     ) -> Appended:
-        """Append new events, offsets and rejected lines in one durable transaction."""
+        """Append new events, offsets and rejected lines in one durable transaction.
+
+        An event whose hash is stored already is left out, and is not in `new` of the result.
+        """
         unique = {entry.hash: entry for entry in entries}
         now = time.time_ns() // 1_000
         with self.writing() as connection:
@@ -151,7 +155,10 @@ class EventLog(Database):
         return [RejectedLine(row.source, row.reason, row.line, row.id) for row in rows]
 
     def reject(self, rows: Sequence[tuple[int, RejectedLine]]) -> None:
-        """Move rows, by `seq`, to the rejected lines in one transaction."""
+        """Move rows, by `seq`, to the rejected lines in one transaction.
+
+        For damaged rows: each comes with its text and the reason.
+        """
         now = time.time_ns() // 1_000
         with self.writing() as connection:
             for seq, line in rows:
@@ -191,6 +198,7 @@ class EventLog(Database):
         _set_meta(connection, _PRUNED, str(max(time, int(stored or 0))))
 
     def _save_offsets(self, connection: sa.Connection, offsets: Sequence[Offset]) -> None:
+        """Replace the stored offsets of spool files, in the caller's transaction."""
         table = schema.offsets
         for offset in offsets:
             connection.execute(sa.delete(table).where(table.c.path == offset.path))

@@ -52,6 +52,8 @@ def inherited_owners(
 
 
 class _Inherited:
+    """Walks upstream through columns whose values are passed on unchanged."""
+
     def __init__(self, generations: Generations) -> None:
         self._state = generations.state
         self._graph = ColumnGraph.present(generations)
@@ -70,8 +72,8 @@ class _Inherited:
         """Return the nearest columns with a value that a column passes on; empty if unknown.
 
         `value_of` returns a value of a column or dataset; None if it has none. The walk stops at
-        columns with a value. The result is empty if one path ends without a value, or changes the
-        values of the column.
+        columns with a value; the column itself is not asked. The result is empty if one path ends
+        without a value, or changes the values of the column.
         """
         found: dict[Column, Value] = {}
         seen, open_ = {column}, [column]
@@ -103,5 +105,6 @@ class _Inherited:
 
 
 def _is_unchanged(edge: ColumnEdge) -> bool:
+    """Return True if all direct transformations of an edge are IDENTITY, without masking."""
     labels = {kind.label for kind in edge.transformations if kind.is_direct}
     return labels == {_UNCHANGED} and not edge.is_masked

@@ -2,6 +2,10 @@
 
 A list of a large store is filtered by the values of groups instead of those of nodes: most jobs
 share their values with others. Rows are determined on request and kept from query to query.
+
+A *facet* is a property to filter by, such as the owner (query/filters.py); a *place* is a sort key.
+`NodeStates` says which nodes events may have changed (`touched`), and of which only the state may
+have changed (`restated`).
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ _NAME_PARTS = 4  # of a sort key by name
 _SECONDS, _LEAST = 0.7, 500
 """Seconds after which a partial list is returned, and the rows that are determined in any case."""
 _Key = tuple[tuple[str, ...], ...]
+"""The values of all facets, in the order of the facets."""
 
 
 @dataclass(slots=True, eq=False)

@@ -98,7 +98,8 @@ def _inferred_owners(
 ) -> InferredOwners | None:
     """Return the owners of the nearest job that has some: a writer or an ancestor, newest first.
 
-    A dataset without such a job inherits the owners of those whose columns it passes on.
+    The writers of a dataset are tried from the newest on, each with its ancestors up to the
+    pipeline. A dataset without such a job inherits the owners of those whose columns it passes on.
 
     `fields` are the names of the columns of a dataset. Return None if there are none.
     """

@@ -46,7 +46,8 @@ def choose_by(
     """Return the items that have all wanted values, and the counts of each of the facets.
 
     A facet counts the items that match the other facets: as many as selecting the value would show.
-    An item may stand for several with the same values; `size_of` returns their number.
+    So an item that misses one wanted value counts for that facet only, one that misses two for
+    none. An item may stand for several with the same values; `size_of` returns their number.
 
     `values_of` returns the values of an item by facet. `wanted` has the values that the user
     selected, by facet; NO_VALUE selects the items without any.

@@ -22,6 +22,7 @@ from headwater.query.models import Page
 
 Item = TypeVar("Item")
 Place = tuple[int | str, ...]
+"""The sort key of an item."""
 _LARGEST = 2**63 - 1  # that a database can count to
 
 

@@ -157,7 +157,8 @@ def ask(
 ) -> Any:
     """Run a query; parameters have their Python names.
 
-    Without `may_read_sql`, SQL takes no part in matching, counting or ranking.
+    Without `may_read_sql`, SQL takes no part in matching, counting or ranking. A query as of a past
+    moment is first offered to the plugins (`_pasts`), which may answer it from a part of the log.
 
     Raises ConfigError for an invalid moment, and whatever the query raises, such as NotFoundError.
     """
@@ -183,6 +184,7 @@ def ask(
 
 @cache
 def _pasts() -> list[Callable[..., Any]]:
+    """Return the functions of plugins that may answer a query about the past."""
     return load_all("pasts")
 
 

@@ -38,6 +38,7 @@ class _Scanned(Group):
         return replace_spans(text, self._secrets(text), MASK)
 
     def _secrets(self, text: str) -> Iterator[Span]:
+        """Yield the secrets of all commands or calls; skip a name within one that was read."""
         done = 0
         for start in self._finder.starts(text):
             if start >= done and compiled(self._name).match(text, start) is not None:

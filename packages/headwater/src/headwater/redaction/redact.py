@@ -5,6 +5,9 @@ shows texts gets the redactor of its application, for example from the event log
 
 The rules are conservative: a value is masked only if its key marks it as secret, or if its format
 is unambiguous. A column named `token` keeps its name, and an SQL query keeps its meaning.
+
+Rules are in groups. A *marker* is a text that every match of a group contains, such as `password`;
+one search for all markers tells which groups a text needs.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ from headwater_client.masking.values import is_plain, looks_like_name
 
 @dataclass(frozen=True, slots=True)
 class _File:
+    """The file of the setting `redact`, see `Redactor.of`."""
+
     keys: list[str] = field(default_factory=list)
     patterns: list[str] = field(default_factory=list)
 
@@ -107,7 +112,11 @@ class Redactor:
         return False
 
     def redact_text(self, text: str) -> str:
-        """Mask the secrets in a text: passwords in URLs, SQL and options, keys and tokens."""
+        """Mask the secrets in a text: passwords in URLs, SQL and options, keys and tokens.
+
+        If it has a word such as `password`, Python, fields and source code are masked first, by
+        their syntax. Groups of rules are applied in their fixed order.
+        """
         if self.is_off:
             return text
         markers = {_MARKERS[index] for index, _ in _FINDER.find_in_text(text)}
@@ -121,7 +130,11 @@ class Redactor:
         return text
 
     def redact_line(self, text: str) -> str:
-        """Mask the secrets in a line that is truncated or not JSON, even after JSON escapes."""
+        """Mask the secrets in a line that is truncated or not JSON, even after JSON escapes.
+
+        First within its JSON strings, then in the line without escapes. A secret may lack its
+        closing quote or `@` at the end, so each is tried there.
+        """
         text = _JSON_STRING.sub(self._without_secrets, text)
         plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\n", text)
         clean = plain
@@ -177,6 +190,7 @@ class _Masking:
         return value
 
     def _changed(self, old: Any, new: Any) -> Any:
+        """Return a new value, and record that it differs from the old one."""
         if new == old:
             return old
         self.has_changed = True
@@ -207,7 +221,7 @@ class _Masking:
         """Mask the values and keys of an object in place; `within` is the key of the object itself.
 
         An object with a secret name, such as {"name": "password", "value": "x"}, has its value
-        masked.
+        masked. A key of `fields` is the name of a column, which may be `token`.
         """
         is_secret = self._redactor.is_secret
         names = (item.get(key) for key in _NAMES)
@@ -227,7 +241,10 @@ class _Masking:
             item.update(pairs)
 
     def _masked(self, value: Any, *, with_numbers: bool = False) -> Any:
-        """Mask every text below a secret key."""
+        """Mask every text below a secret key; numbers only with `with_numbers`, for passwords.
+
+        Texts that are plainly no secret, such as `true`, stay.
+        """
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if isinstance(value, list):
             for index, item in enumerate(value):

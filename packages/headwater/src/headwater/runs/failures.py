@@ -1,4 +1,8 @@
-"""Failed runs and their causes: the lowest failed runs below them."""
+"""Failed runs and their causes: the lowest failed runs below them.
+
+An *element* is one instance of a mapped task of Airflow or of a Metaflow foreach; None for a run
+without a reported one. A run is *retried* if its job ran again under the same parent.
+"""
 
 from __future__ import annotations
 

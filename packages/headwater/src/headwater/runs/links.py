@@ -11,7 +11,7 @@ from headwater.projection import Job, Run, State
 from headwater.projection.derived import ancestry_of, children_of
 from headwater.query.models import Link
 
-# Airflow 3: BASE/dags/DAG/runs/RUN/tasks/TASK?try_number=1
+# The URL of a log in Airflow 3: BASE/dags/DAG/runs/RUN/tasks/TASK?try_number=1
 _OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/tasks/[^?]+)")
 
 

@@ -1,4 +1,8 @@
-"""Runs: lookup by the orchestrator's id, parameters, errors and trees."""
+"""Runs: lookup by the orchestrator's id, parameters, errors and trees.
+
+The *external id* of a run is the one that its orchestrator gave it, such as Airflow's
+`scheduled__2026-01-01`.
+"""
 
 from __future__ import annotations
 
@@ -159,7 +163,8 @@ def _versions(
 
     An input without a reported version has the version that earlier runs wrote; an output has None.
 
-    A version that the run itself reports counts more than one of a run below it.
+    A version that the run itself reports counts more than one of a run below it; of these, the one
+    that started last (`rank`).
     """
     state = generations.state
     found: dict[DatasetName, tuple[tuple[bool, bool, int, RunKey], str | None]] = {}
@@ -184,7 +189,8 @@ def _versions(
 def _version_at_start(generations: Generations, reader: Run, name: DatasetName) -> str | None:
     """Return the reported version that a dataset had when a run read it; None if unknown.
 
-    Of the versions that earlier runs wrote, it is the last one before the end of the reader.
+    Of the versions that earlier runs wrote, it is the last one before the end of the reader; if all
+    ended later, the last one.
     """
     generation, moment = generations.generation_of(reader), ended_at(generations.state, reader)
     flows = generations.flows_into(generation) if generation else ()

@@ -7,6 +7,10 @@ from other tables replaces its rows.
 
 Some producers report no dataset for such a statement: Trino for DROP and RENAME, and Spark for the
 RENAME of an Iceberg table. `table_change` reads the tables of a text that is one such statement.
+
+Within this module, a change is a text: CREATE, ALTER, DROP, TRUNCATE, REPLACE (CREATE OR REPLACE),
+REFILL (the same with rows of other tables), AWAY (the table got another name), or for a rename the
+other name. Names are compared by their last part, in lower case.
 """
 
 from __future__ import annotations
@@ -55,7 +59,7 @@ _FILLED = re.compile(
     |create\s+(?:or\s+replace\s+)?(?:\w+\s+)?{_KIND}\s+(?:if\s+not\s+exists\s+)?)({_NAME})""",
     re.IGNORECASE | re.VERBOSE,
 )
-_EMPTYING = {"REPLACE", "DROP", "TRUNCATE", "AWAY"}
+_EMPTYING = {"REPLACE", "DROP", "TRUNCATE", "AWAY"}  # no earlier row is left under the name
 _KINDS = {"CREATE", "ALTER", *_EMPTYING}
 
 
@@ -79,7 +83,8 @@ class TableChange(NamedTuple):
 def table_change(text: str) -> TableChange | None:
     """Return the change that a text of one statement makes; None for any other text.
 
-    Texts with `$$`, which quotes code of any language, are left out.
+    `DROP TABLE a.b, c` is `("DROP", (("a", "b"), ("c",)))`. Texts with `$$`, which quotes code of
+    any language, are left out, and so are swaps and statements about a partition.
     """
     if "$$" in text or not _CHANGES.search(text):
         return None
@@ -136,10 +141,10 @@ def changes_in(
 
 
 def _swaps_in(statements: list[str], targets: set[str]) -> dict[str, str]:
-    """Return the changes of swapped tables that are not renames.
+    """Return the changes of swapped tables that are not renames, by the last part of each name.
 
     If the text wrote one of them before the swap, both have other rows now. Unless both are among
-    `targets`, neither has a change.
+    `targets` (last parts of the outputs' names), neither has a change (an empty text).
     """
     found: dict[str, str] = {}
     for place, statement in enumerate(statements):
@@ -177,7 +182,8 @@ def _change_of(full_name: str, statements: list[str], former: dict[str, str]) ->
     """Return the change of a table: CREATE, ALTER, DROP, TRUNCATE, or RENAME and the former name.
 
     Return "" unless all statements that name the table are known changes, or empty it before it is
-    filled from other tables. A statement that only fills another table does not change it.
+    filled from other tables (`TRUNCATE refilled`). A statement that only fills another table does
+    not change it. A rename must be the last statement that names the table.
 
     `former` has the full names of the inputs by their last parts.
     """
@@ -186,6 +192,7 @@ def _change_of(full_name: str, statements: list[str], former: dict[str, str]) ->
     naming = [s for s in statements if word.search(s) and not _fills_another(name, s)]
     kinds = [_change_in(name, statement) for statement in naming]
     known = list(takewhile(_KINDS.__contains__, kinds))
+    # The last kind is another name: that of an input, or a text in lower case, unlike a kind.
     if kinds and len(known) == len(kinds) - 1 and (kinds[-1] in former or kinds[-1].islower()):
         own = former.get(kinds[-1]) or _former_name(full_name, naming[-1], kinds[-1])
         return f"RENAME {own}"

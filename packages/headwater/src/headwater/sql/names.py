@@ -43,6 +43,8 @@ class TableNames:
         """Return the name of the dataset of a table.
 
         `table` is a name as spelled in a text: database, schema and table, empty where it has none.
+        A known dataset whose last parts are equal is returned, without case. Otherwise, missing
+        parts are those of `first`: `orders` becomes `shop.public.orders`.
         """
         wanted = [part.lower() for part in table if part]
         for parts, name in self._known.items():

@@ -20,7 +20,7 @@ _EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of
 
 
 class NotTables(NamedTuple):
-    """Names of datasets that are no tables."""
+    """Names of datasets that are no tables: such inputs and sources are removed from an event."""
 
     names: frozenset[str] = frozenset()
     temporary: frozenset[str] = frozenset()
@@ -53,7 +53,8 @@ def not_tables(
 ) -> NotTables:
     """Return the names of inputs, and of unlisted sources of columns, that are no tables.
 
-    The text is parsed only if it may contain such names.
+    The text is parsed only if it may contain such names: after WITH or TEMPORARY, or called like a
+    function.
 
     `inputs` are names that the run lists, and `unlisted` names in its column lineage that it does
     not list. `dialect` is the reader's name of the dialect of the text.

@@ -14,6 +14,7 @@ from headwater.sql.reader import TableParts
 from headwater.sql.text import scalar_tables
 
 _Name = tuple[str, str]
+"""The namespace and the name of a dataset."""
 _GLOBAL_VIEWS = "global_temp"
 
 
@@ -21,7 +22,8 @@ def omitted_tables(text: str, reported: Iterable[_Name]) -> list[_Name]:
     """Return the tables of scalar subqueries, named like the reported tables of a Spark text.
 
     `reported` has the namespace and the name of each table that the run lists, and so do the
-    results. Without a reported table of the same schema, a table is left out.
+    results. Without a reported table of the same schema, or with several possible names, a table is
+    left out.
     """
     inside, others = scalar_tables(text, "spark")
     if not inside:

@@ -115,7 +115,9 @@ class SqlText(NamedTuple):
     def arguments(self, known: KnownColumns = ()) -> Arguments | str:
         """Return the arguments for reading the text, or why it cannot be read.
 
-        The reason is a phrase that follows the name of a run.
+        `known` has the columns of tables. The reason is a phrase that follows the name of a run. If
+        the text writes only `first`, a query without a target, as in a dbt model, defines that
+        table.
         """
         dialect = dialect_of(self.dialect, self.namespace)
         if dialect is None:
