@@ -1,4 +1,8 @@
-"""Add what a capture recorded to the events of a run. Importing this loads openlineage-python."""
+"""Add what a capture recorded to the events of a run. Importing this loads openlineage-python.
+
+A capture has datasets that were read, *consumed* (read only by queries that wrote tables) and
+written; the sources of a written one are None if they are unknown.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,11 @@ class ExplicitLineageFacet(JobFacet):
 
 
 def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
-    """Return the run with the datasets that were captured; declared ones take precedence."""
+    """Return the run with the datasets that were captured; declared ones take precedence.
+
+    Explicit lineage states the sources of each output. One whose sources are unknown gets the facet
+    of `coarse_facet` instead: any input may feed it.
+    """
     declared_inputs = [(item.namespace, item.name) for item in run.inputs]
     declared_outputs = [(item.namespace, item.name) for item in run.outputs]
     reads, consumed, writes = capture.reads, capture.consumed, capture.writes

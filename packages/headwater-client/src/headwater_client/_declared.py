@@ -66,6 +66,7 @@ def _datasets(value: Any, path: str) -> tuple[Declaration, ...]:
 
 
 def _about(value: Any, path: str, namespace: str | None = None) -> Declaration:
+    """Return a job or dataset; `namespace` is the default, `path` the place in the file."""
     fields = _object(value, path, _ABOUT)
     description = fields.get("description") or None
     return Declaration(
@@ -78,6 +79,7 @@ def _about(value: Any, path: str, namespace: str | None = None) -> Declaration:
 
 
 def _object(value: Any, path: str, allowed: tuple[str, ...]) -> dict[str, Any]:
+    """Return a value that is an object with allowed keys only. Raises ConfigError."""
     expected = ", ".join(allowed)
     if not isinstance(value, dict):
         raise _wrong(path, value, f"an object with {expected}")
@@ -90,6 +92,7 @@ def _object(value: Any, path: str, allowed: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _texts(value: Any, path: str) -> tuple[str, ...]:
+    """Return a text, or a list of texts, as a tuple; empty if there is none."""
     if isinstance(value, list):
         return tuple(_text(item, f"{path}[{nth}]") for nth, item in enumerate(value))
     return (_text(value, path),) if value else ()

@@ -65,7 +65,11 @@ def _dataset(declared: Declaration) -> Any:
 
 
 def _facets(declared: Declaration, documentation: Any, ownership: Any, tags: Any) -> dict[str, Any]:
-    """Return the facets of a job or dataset, created with the given classes."""
+    """Return the facets of a job or dataset, created with the given classes.
+
+    `ownership` and `tags` are pairs of a facet and of its items. A classification `pii:email` is a
+    tag with a value; one without a colon has the value `true`.
+    """
     facets = {}
     if declared.description:
         facets["documentation"] = documentation(declared.description, producer=PRODUCER)

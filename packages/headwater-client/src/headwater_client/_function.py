@@ -168,7 +168,12 @@ def _reported(
     datasets: Callable[[], Iterator[Sequence[Dataset]]],
     capture: Capture | None,
 ) -> Iterator[None]:
-    """Send START, then COMPLETE, FAIL, or ABORT if the process is asked to end."""
+    """Send START, then COMPLETE, FAIL, or ABORT if the process is asked to end.
+
+    `about` returns the run of a reference, its parents and its datasets; `datasets` yields the
+    inputs and the outputs. Both are called once. `capture` records the block, None for nothing.
+    Errors in lineage are logged: only those of the block itself are raised.
+    """
     namespace = namespace or os.environ.get("OPENLINEAGE_NAMESPACE") or "default"
     ref, ancestors = RunRef.new(namespace, name), _enclosing.get() or parents(os.environ)
     send, close = _destination()
@@ -206,7 +211,10 @@ def _reported(
 
 
 def _with_captured(run: ReportedRun, capture: Capture, send: Send) -> Callable[[], ReportedRun]:
-    """Send the runs of the captured queries; return the run with the captured datasets."""
+    """Send the runs of the captured queries; return the run with the captured datasets.
+
+    It is returned as a function, as `send` takes it.
+    """
     from headwater_client._captured_run import query_runs, with_captured
 
     for query, start in query_runs(run, capture):
@@ -229,7 +237,12 @@ Send = Callable[[Callable[[], "ReportedRun"], str, datetime, str | None], None]
 
 
 def _destination() -> tuple[Send, Callable[[], list[str]]]:
-    """Return the function that sends an event, and the one that waits briefly at the end."""
+    """Return the function that sends an event, and the one that waits briefly at the end.
+
+    The first takes a function that returns the run, the state, the time and the error message; the
+    second returns the problems. HEADWATER_SPOOL or HEADWATER_URL come before openlineage-python's
+    transport.
+    """
     try:
         if any(os.environ.get(name) for name in _OWN):
             from headwater_client._report import Report

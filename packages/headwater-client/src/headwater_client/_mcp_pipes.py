@@ -31,7 +31,10 @@ _Read = Callable[[bytes, datetime], None]
 
 
 class Lines:
-    """The lines in the bytes of one direction, without lines that are too long."""
+    """The lines in the bytes of one direction, without lines that are too long.
+
+    `_parts` has the beginning of the current line.
+    """
 
     def __init__(self, longest: int = _LONGEST_LINE) -> None:
         self._longest = longest
@@ -89,6 +92,7 @@ class Recorder:
         self._thread.join()
 
     def _read_all(self) -> None:
+        """Read the copies of both directions in the order in which they arrived, until `finish`."""
         import headwater_client._captured_run  # noqa: F401  # slow; the server starts meanwhile
 
         lines = (Lines(), Lines())
@@ -111,7 +115,8 @@ def run_proxy(
 ) -> int:
     """Run the command between standard input and output, and record its session.
 
-    Return its exit code; the negated signal number if a signal ended it.
+    Return its exit code; the negated signal number if a signal ended it. If the client closed the
+    input or stopped this process, the session is complete, whatever the exit code.
     """
     sys.setswitchinterval(_SWITCH)
     session = McpSession(settings, report, parents(environment), datetime.now(UTC))

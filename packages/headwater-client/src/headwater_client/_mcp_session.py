@@ -61,7 +61,10 @@ class McpSettings:
 
 
 class McpSession:
-    """An MCP session, whose events are sent from copies of its messages."""
+    """An MCP session, whose events are sent from copies of its messages.
+
+    `_open` has the runs of the calls that wait for a response, by the JSON of the message's id.
+    """
 
     def __init__(
         self,
@@ -129,6 +132,10 @@ class McpSession:
             self._report.send(lambda: self._session_run.to_json(state, at, error))
 
     def _start_call(self, key: str, method: str, params: _Json, at: datetime) -> None:
+        """Begin the run of a call and send its START, without its datasets.
+
+        Of more than 10,000 open calls, only the START is sent.
+        """
         self._has_calls = True
         run = self._call_run(method, params)
         if len(self._open) < _MOST_OPEN:
@@ -137,6 +144,7 @@ class McpSession:
         self._report.send(lambda: start.to_json("START", at))
 
     def _end_call(self, key: str, state: str, at: datetime, error: str | None = None) -> None:
+        """Send the end of a call, with its datasets unless it failed; ignore unknown calls."""
         if (run := self._open.pop(key, None)) is not None:
             message = None if error is None else error[:_LONGEST_ERROR]
             end = replace(run, inputs=(), outputs=()) if state == "FAIL" else run
@@ -159,6 +167,10 @@ class McpSession:
         )
 
     def _call_run(self, method: str, params: _Json) -> ReportedRun:
+        """Return the run of a call: its job is AGENT.SERVER.TOOL, below the session's run.
+
+        The datasets are the resource that it reads, or the tables of the SQL in its arguments.
+        """
         from openlineage.client.event_v2 import InputDataset, OutputDataset
 
         from headwater_client._captured_run import text_facets

@@ -107,7 +107,10 @@ def _send_end(
     report: Report,
     event: tuple[str, datetime, str | None],
 ) -> None:
-    """Send the runs of the captured queries, and the end of the run with what was captured."""
+    """Send the runs of the captured queries, and the end of the run with what was captured.
+
+    `run` returns the run without it; `event` is the type of the last event, its time and the error.
+    """
 
     @cache
     def queries() -> list[tuple[ReportedRun, datetime]]:
@@ -189,6 +192,10 @@ class Child:
         return process.stdin, process.stdout
 
     def _forward(self, number: int, _: FrameType | None) -> None:
+        """Send a signal that this process received to the command.
+
+        `was_stopped` becomes True if it asks to end. Before the command has started, it is kept.
+        """
         self.was_stopped |= number not in (signal.SIGUSR1, signal.SIGUSR2)
         if number in _OF_TERMINAL and _is_in_foreground():
             return  # the terminal has also sent it to the command
@@ -203,6 +210,7 @@ class Child:
 
 
 def _is_in_foreground() -> bool:
+    """Return True if the terminal sends Ctrl-C to this process group, and so to the command."""
     try:
         terminal = os.open(os.ctermid(), os.O_RDONLY | os.O_NOCTTY)
     except OSError:

@@ -119,6 +119,7 @@ class Report:
         return [f"lineage of this run is not complete: {why}" for why in self._problems.values()]
 
     def _post_all(self) -> None:
+        """Post the queued events until `close`; stop at the first timeout unless `is_lasting`."""
         while (body := self._queue.get()) is not None:
             try:
                 self._post(body)

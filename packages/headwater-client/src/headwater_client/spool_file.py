@@ -36,6 +36,7 @@ class SpoolFile:
         self.path = self._directory / name
 
     def _append(self, line: bytes) -> None:
+        """Append a line to the file. Raises OSError; then no part of the line is left."""
         self._directory.mkdir(parents=True, exist_ok=True)
         # Opened for each event: the collector removes idle files, and forks must not share one.
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -1,4 +1,9 @@
-"""Values of a state that are updated after events instead of being computed again."""
+"""Values of a state that are updated after events instead of being computed again.
+
+A *revision* is the number of events that a state has applied. The state records which names, jobs
+and runs recent events changed, by the revision. A *family* is a pipeline with its tasks and
+queries, see headwater.graph.families.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +47,11 @@ def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
     """Return the names of datasets and the jobs that may have changed since a revision.
 
     Return None if everything may have changed; `rebuilds` is the number of the identity's rebuilds
-    at the revision.
+    at the revision: after one, any name may belong to another dataset.
 
     A caller stores `state.revision` and `state.identity.rebuilds` after each update and passes them
-    the next time. Names include former ones.
+    the next time. Names include former ones. The jobs include those of all runs above a changed
+    run, and all members of a family whose tree of runs changed.
     """
     names, jobs = state.changed_names.since(revision), state.changed_jobs.since(revision)
     runs, moved = state.changed_runs.since(revision), state.moved.since(revision)
@@ -73,7 +79,8 @@ def touched_nodes(state: State, revision: int, shape: tuple[int, int]) -> set[No
     datasets that these write. Only datasets that a caller passed to `watch_writers` are found by
     their writers.
 
-    Return None if these may be all nodes. `shape` is that of the state at the revision.
+    Return None if these may be all nodes. `shape` is that of the state at the revision: the numbers
+    of changes without a run, and of rebuilds of the identity.
     """
     changes = changes_since(state, revision, shape[1])
     runs = state.changed_runs.since(revision)

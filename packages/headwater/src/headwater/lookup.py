@@ -132,7 +132,10 @@ def _by_short_name(state: State, text: str, type_: str | None) -> Node:
 
 
 def _best_matches(state: State, text: str, type_: str | None) -> list[Node]:
-    """Return the nodes with this name, else those whose name ends with it, else of other types."""
+    """Return the nodes with this name, else those whose name ends with it, else of other types.
+
+    The text may begin with the namespace. With a `type_`, nodes of the other type come last.
+    """
     whole, part, other_whole, other_part = (set[Node]() for _ in range(4))
     for name, node in _names_like(state, text):
         is_other = type_ not in (None, node.type)
@@ -148,7 +151,8 @@ def _best_matches(state: State, text: str, type_: str | None) -> list[Node]:
 def _unique_names(state: State, text: str, nodes: list[Node]) -> list[str]:
     """Return the shortest name of each node that fits no other; its id if there is none.
 
-    Any name that ends with a text fits only nodes that the text fits.
+    Candidates are the ends of its names that begin after a dot, slash or colon. Any name that ends
+    with a text fits only nodes that the text fits.
     """
     spelled: dict[Node, list[str]] = {
         node: [alias.name for alias in state.identity.names(node.dataset_name)]
@@ -189,7 +193,10 @@ def _all_names(state: State) -> Iterator[tuple[str, Node]]:
 
 
 def _nearest(state: State, text: str) -> list[str]:
-    """Return up to three names similar to a text."""
+    """Return up to three names similar to a text, without namespaces, the most similar first.
+
+    Ids, whole names, and the parts after the last dot or slash are compared.
+    """
     names: dict[str, str] = {}
     for name, node in _all_names(state):
         for key in (node_id(node), name, *(name.rsplit(mark, 1)[-1] for mark in "./")):

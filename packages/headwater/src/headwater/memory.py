@@ -66,7 +66,8 @@ class Account:
     def charge(self, size: int) -> None:
         """Add bytes, as estimated by the caller.
 
-        Raises BusyError and ConfigError as `Budget.reserve`.
+        The budget is asked for at least 64 KiB at a time, and not for the first 64 KiB. Raises
+        BusyError and ConfigError as `Budget.reserve`.
         """
         self._charged += size
         counted = self._charged - SMALL
@@ -76,7 +77,11 @@ class Account:
             self._reserved += more
 
     def hold(self, response: object, size: int) -> None:
-        """Keep only the bytes of a response, until it is dropped."""
+        """Keep only the bytes of a response, until it is dropped.
+
+        `response` is the object that holds them: when it is garbage, the rest is freed. From then
+        on, `close` frees nothing.
+        """
         self._is_response = True
         self._reset(max(size - SMALL, 0))
         weakref.finalize(response, self._reset, 0)

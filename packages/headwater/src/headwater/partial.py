@@ -108,7 +108,10 @@ class Loaded:
 
 
 class Records(dict[RecordKey, Record], Generic[RecordKey, Record]):
-    """Records of a partial state; `key_of` returns the key of a record."""
+    """Records of a partial state; `key_of` returns the key of a record.
+
+    Each look-up registers the key; anything that reads all records raises WholeStateError.
+    """
 
     def __init__(self, loaded: Loaded, key_of: Callable[[Any], Key]) -> None:
         super().__init__()

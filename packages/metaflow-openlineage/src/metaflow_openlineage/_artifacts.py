@@ -1,6 +1,8 @@
 """Determine the artifacts that a step read and wrote.
 
-Loaded artifacts were read; artifacts with new content were written.
+Loaded artifacts were read; artifacts with new content were written. An artifact is an attribute
+that Metaflow stores at the end of a step; its *sha* identifies the stored bytes. A *datastore* has
+the artifacts of one task.
 """
 
 from __future__ import annotations
@@ -128,6 +130,9 @@ def read_and_written(
     unchanged: Callable[[str, str], bool],
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the (name, sha) pairs that a step read, and the names that it wrote.
+
+    `upstream` has the shas of each name in the tasks before, `loads` what was loaded, `assigned`
+    the attributes at the end, and `stored` what Metaflow stored of them.
 
     Storing a loaded artifact again can change its bytes, and so its sha, without a change of its
     value. If the object is still the loaded one, `unchanged(name, loaded sha)` decides.

@@ -1,4 +1,8 @@
-"""The reads and writes of libraries in a step, as datasets of the step."""
+"""The reads and writes of libraries in a step, as datasets of the step.
+
+A dataset is *consumed* if only queries that wrote tables read it. The sources of an output are None
+if they are unknown.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,8 @@ def with_captured(capture: Capture, tables: Mapping[Name, Dataset], declared: Li
     """Return the lineage of a step with what its libraries read and wrote.
 
     A helper's declaration of a dataset takes precedence: nothing is added to it. `tables` are the
-    declared tables by their locations.
+    declared tables by their locations, under which PyIceberg's reads and writes are captured. A
+    source that was only written in the step is replaced by its own sources.
     """
     names = {name_of(item) for item in (*declared.inputs, *declared.outputs, *declared.consumed)}
     names.update(location for location, item in tables.items() if name_of(item) in names)

@@ -52,6 +52,10 @@ class Emitter:
             self._run(lambda: self._connect().close(timeout))
 
     def _run(self, action: Callable[[], object]) -> None:
+        """Do something in a thread, after what was started before, and wait for it.
+
+        The wait takes at most the rest of the patience, which a failed or late one uses up.
+        """
         before = self._last
         failed = threading.Event()
 
@@ -79,6 +83,10 @@ class Emitter:
 
 
 def _client() -> OpenLineageClient:
+    """Return openlineage-python's client; one that sends nothing if no transport is configured.
+
+    Its default would print every event; a configured console transport is made visible instead.
+    """
     from openlineage.client import OpenLineageClient
     from openlineage.client.transport.noop import NoopConfig, NoopTransport
 

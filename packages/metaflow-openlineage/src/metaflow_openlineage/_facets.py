@@ -159,6 +159,7 @@ def tags(user: Iterable[str], system: Iterable[str]) -> RunFacets:
 
 
 def _tag(tag: str, source: str) -> fv.tags_run.TagsRunFacetFields:
+    """Return a tag of Metaflow as key and value; values of secret keys are masked."""
     pair = _TAG_WITH_VALUE.fullmatch(tag)
     key, value = pair.groups() if pair else (mask_text(tag), "true")
     name = "token" if key == "production" else key if pair else ""  # Metaflow's production token
@@ -219,6 +220,7 @@ def lineage(stated: Mapping[tuple[str, str], Iterable[tuple[str, str]]]) -> JobF
 
 
 def _dataset_facets(dataset: Dataset) -> dict[str, Any]:
+    """Return the facets of a dataset that apply to it as an input and as an output."""
     facets: dict[str, Any] = dict(dataset.facets)
     if dataset.version:
         facets["version"] = _facet(

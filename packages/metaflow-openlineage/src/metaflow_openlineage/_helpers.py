@@ -128,6 +128,10 @@ def _locate(table: Any, dataset: Dataset) -> None:
 
 @harmless
 def _with_metadata(table: Any, dataset: Dataset, *, written: bool = False) -> Dataset:
+    """Return a dataset with what an Iceberg table shows: version, columns, and rows if written.
+
+    An error is only a warning (None): declarations must not break a step.
+    """
     snapshot = table.current_snapshot()
     summary = snapshot.summary if snapshot and written else None
     added = summary["added-records"] if summary else None

@@ -72,6 +72,7 @@ class StepHooks(StepDecorator):
 
     @harmless
     def _start_run(self, flow: Any, run_id: Any) -> None:
+        """Start the run of the flow, once per process, in the process that launches its tasks."""
         settings = _settings()
         if StepHooks._flow_run is None and not settings.disabled:
             from ._launcher import FlowRun
@@ -121,6 +122,10 @@ class StepHooks(StepDecorator):
         attempt: int,
         inputs: Any,
     ) -> None:
+        """Start the run of an attempt of a task, in the process that runs it.
+
+        `attempt` counts from 0; `inputs` are the datastores of the tasks before.
+        """
         from ._task import TaskRun
 
         settings, options = _settings(), self._options()

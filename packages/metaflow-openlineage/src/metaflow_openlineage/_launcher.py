@@ -113,6 +113,7 @@ class FlowRun:
 
     @harmless
     def _end_if_missing(self, task: Any, attempt: int, state: facets.State) -> None:
+        """Emit the end of an attempt whose process did not emit it, according to its metadata."""
         step, task_id = task.step, task.task_id
         metadata = metadata_of(self._metadata, self._names.flow, self.run_id, step, task_id)
         if ENDED.format(attempt=attempt) not in metadata:

@@ -81,7 +81,7 @@ class TaskRun:
         self._job_facets: facets.JobFacets = {}
 
     def start(self, node: Any) -> None:
-        """Emit START and start to watch artifacts."""
+        """Emit START and start to watch artifacts; `node` is the step in Metaflow's graph."""
         upstream = [store for store in self.upstream if store.step_name != "_parameters"]
         downstream = [
             (self.names.job_namespace, f"{self.names.flow}.{step}") for step in node.out_funcs
@@ -153,7 +153,11 @@ class TaskRun:
 
     @harmless
     def end(self, *, ok: bool | None, error: BaseException | None = None) -> None:
-        """Emit the end of the attempt with inputs and outputs, and record it in the metadata."""
+        """Emit the end of the attempt with inputs and outputs, and record it in the metadata.
+
+        `ok` is True if the step succeeded; otherwise, it wrote no artifact. The metadata tells the
+        launcher that the end was emitted.
+        """
         state = "COMPLETE" if ok else facets.end_state(error)
         read, written = self._artifacts() or ([], [])
         run_facets = {**self._run_facets, **facets.error(error)}
@@ -191,6 +195,10 @@ class TaskRun:
 
     @harmless
     def _artifacts(self) -> tuple[list[Dataset], list[Dataset]]:
+        """Return the artifacts that the step read and wrote, as datasets; None after an error.
+
+        Parameters are no datasets. `loads` and `assigned` describe the values in memory.
+        """
         parameters = {name for name, _ in self.flow._get_parameters()}
         stored = {k: v for k, v in stored_in(self.store).items() if k not in parameters}
         upstream: dict[str, dict[str, Stored]] = {}

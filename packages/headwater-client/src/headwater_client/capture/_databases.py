@@ -1,4 +1,9 @@
-"""SQL texts: of SQLAlchemy's engines, and of the drivers that pandas and Polars use."""
+"""SQL texts: of SQLAlchemy's engines, and of the drivers that pandas and Polars use.
+
+A text is *whole* if all that it reads are known datasets: tables of a known database, and no values
+from Python. It is *readable* if the server can complete the names in it. `Tables` are the names in
+a text, as `_sql.tables_of` finds them.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +27,7 @@ def patch(module: ModuleType) -> None:
 def _after_execute(
     connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool
 ) -> None:
+    """Record a statement that an engine has executed; SQLAlchemy calls this after each one."""
     capture = current()
     if capture is None:
         return
@@ -42,7 +48,11 @@ def is_filled(sql: str, found: Tables, parameters: Any) -> bool:
 
 
 def database_of(connection: Any) -> Database | None:
-    """Return the database of an engine or connection of SQLAlchemy or sqlite3; None for others."""
+    """Return the database of an engine or connection of SQLAlchemy or sqlite3; None for others.
+
+    A text is the URL of a database. The result for an engine is kept in its attribute `_headwater`.
+    In SQLite, other files may be attached, and temporary tables exist only in the connection.
+    """
     module = type(connection).__module__
     if module.startswith("sqlalchemy."):
         engine = getattr(connection, "engine", connection)
@@ -74,7 +84,11 @@ def _sqlite(path: str) -> Database | None:
 
 
 def record_query(capture: Capture, connection: Any, sql: Any) -> CapturedQuery | None:
-    """Return the query that pandas or Polars ran; record it if its driver has no hooks."""
+    """Return the query that pandas or Polars ran; record it if its driver has no hooks.
+
+    Those of SQLAlchemy record it by itself. Those of DuckDB also bind the result, so that it is
+    None here, as it is for an unknown database. A text that is one word is the name of a table.
+    """
     if type(connection).__module__.startswith(("duckdb", "_duckdb")):
         return None  # its own hooks record it
     database = database_of(connection)
@@ -144,6 +158,10 @@ def _query(
     is_known: bool = True,
     is_readable: bool = True,
 ) -> CapturedQuery | None:
+    """Return a text with its datasets, without recording it; None if it names none.
+
+    The arguments are those of `add`.
+    """
     names = _names(database, found.reads)
     inputs = (*others, *(Captured(*name) for name in names))
     outputs = tuple(Captured(*name) for name in _names(database, found.writes))

@@ -1,4 +1,10 @@
-"""Queries, reads and writes of DuckDB."""
+"""Queries, reads and writes of DuckDB.
+
+A query may name tables, files and variables of Python: frames whose sources are known, or objects
+that were registered as a view. A name without a database is in the current one, which ATTACH and
+USE change. Functions named `_before_…` run before a call and return what `_after_…` gets as
+`found`.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +69,11 @@ def _called_in_the_frame_of_the_user(original: Any, args: Any, kwargs: Any) -> A
 
 
 def _before_query(capture: Capture, call: Call) -> Any:
+    """Return what is known before a query runs: its text, tables, objects, connection, parameters.
+
+    The variables are looked up now, because the query may run in a frame that ends. None for a
+    query that is no text.
+    """
     is_method = bool(call.args) and not isinstance(call.args[0], str)
     sql = call.get(1 if is_method else 0, "query")
     if not isinstance(sql, str) or _module is None:
@@ -78,7 +89,11 @@ def _before_query(capture: Capture, call: Call) -> Any:
 def _without_objects(
     found: Tables, frame: FrameType, connection: _Connection | None
 ) -> tuple[Tables, list[Any]]:
-    """Split the names in a text into tables, and the Python objects that variables name."""
+    """Split the names in a text into tables, and the Python objects that variables name.
+
+    `frame` is that of the caller. A registered view comes first, then a temporary table, then a
+    variable with a frame of a known library.
+    """
     reads, objects = [], []
     for parts in found.reads:
         name = parts[0].lower() if len(parts) == 1 else ""
@@ -149,7 +164,10 @@ class _Connection(Database):
         self.defaults = [*(current.defaults[:-1] if current else [""]), schema]
 
     def table(self, parts: tuple[str, ...]) -> Name | None:
-        """Return the name of a table; None if its database is in memory or unknown."""
+        """Return the name of a table; None if its database is in memory or unknown.
+
+        The table is spelled as it was created, not as in the query.
+        """
         parts = *parts[:-1], self._spelled.get(parts[-1].lower(), parts[-1])
         if len(parts) == 2 and parts[0] in self.attached or len(parts) > 2 or self.namespace:
             return super().table(parts)
@@ -183,6 +201,10 @@ def _connection(connection: Any, *, is_changed: bool = False) -> _Connection:
 
 
 def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
+    """Record a query: a text with USE statement by statement, since names depend on their order.
+
+    The result is bound to the sources of the query if all are known.
+    """
     if found is None:
         return
     sql, tables, objects, connection, parameters = found

@@ -44,6 +44,11 @@ def patch(module: ModuleType) -> None:
 
 
 def _patch_pandas(pandas: ModuleType) -> None:
+    """Wrap the reads and writes of pandas, and the methods after which a frame has other contents.
+
+    These are assignments by `[]`, `.loc` and the like, methods with `inplace`, and arrays that
+    share values with a frame and may be changed outside of pandas.
+    """
     for name in _PANDAS_READS:
         wrap(pandas, name, _reads(), after_read)
     for owner in (pandas.DataFrame, pandas.Series):
@@ -71,6 +76,7 @@ def _changed(frame: Any) -> Any:
 
 
 def _patch_polars(polars: ModuleType) -> None:
+    """Wrap the reads and writes of Polars, and the methods that change a frame in place."""
     for name in ("__setitem__", "extend", "insert_column", "replace_column", "vstack", "hstack"):
         wrap_change(polars.DataFrame, name, lambda frame: frame)
     for name in _FORMATS:
@@ -84,6 +90,11 @@ def _patch_polars(polars: ModuleType) -> None:
 
 
 def _reads() -> Callable[[Capture, Call], list[Captured]]:
+    """Return the function that runs before a read: it returns the datasets of its path or source.
+
+    An object that was read from a dataset, such as an object of boto3, stands for it.
+    """
+
     def before(capture: Capture, call: Call) -> list[Captured]:
         source = call.get(0, *_PATHS)
         names = names_of(source, call.kwargs.get("filesystem"))
@@ -105,6 +116,11 @@ def after_read(capture: Capture, call: Call, found: list[Captured] | None, resul
 
 
 def _writes() -> Callable[[Capture, Call], list[Captured]]:
+    """Return the function that runs before a write: it returns the datasets that it writes.
+
+    Columns are those of the frame, unless arguments choose others.
+    """
+
     def before(capture: Capture, call: Call) -> list[Captured]:
         frame, target = call.args[0], call.get(1, *_TARGETS)
         names = names_of(target, call.kwargs.get("filesystem"))
@@ -138,6 +154,7 @@ def _after_sql(capture: Capture, call: Call, found: None, result: Any) -> None:
 
 
 def _after_uri(capture: Capture, call: Call, found: None, result: Any) -> None:
+    """Record the queries of `read_database_uri`; bind the result to all of their sources."""
     queries, uri = call.get(0, "query"), str(call.get(1, "uri"))
     texts = queries if isinstance(queries, list) else [queries]
     recorded = [record_text(capture, str(text), uri) for text in texts]

@@ -1,6 +1,7 @@
 """Wrap functions of libraries, when they are imported or if they already are.
 
-Errors in recording are caught, so that the wrapped call does not fail because of them.
+Errors in recording are caught, so that the wrapped call does not fail because of them. A wrapped
+function has the attribute `_headwater`, so that it is wrapped only once.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ class _Finder(MetaPathFinder):
 
 
 def _wrap_loader(spec: ModuleSpec) -> None:
+    """Make a module's loader wrap its functions once the module is executed."""
     loader: Any = spec.loader
     if loader is None or not hasattr(loader, "exec_module"):
         return
@@ -116,7 +118,9 @@ def wrap(
 ) -> None:
     """Replace a function of a module or class by one that is recorded, if it exists.
 
-    `before` runs before the call, `after` if it succeeded. `call_original` calls the original.
+    `before` runs before the call, `after` if it succeeded. `call_original` calls the original. If
+    `before` finds something, calls within this one are not recorded: they are part of it. A method
+    is replaced in the base class that defines it.
     """
     owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
     original = getattr(owner, name, None)

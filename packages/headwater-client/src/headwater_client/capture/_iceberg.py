@@ -68,6 +68,10 @@ def _before_commit(capture: Capture, call: Call) -> bool:
 
 
 def _after_commit(capture: Capture, call: Call, found: bool, result: Any) -> None:
+    """Record a committed transaction as one write, with the sources of all of its changes.
+
+    They are unknown if those of one change are. The version is the new snapshot.
+    """
     if not found or (name := name_of_path(result.location())) is None:
         return
     changes = vars(call.args[0]).pop("_headwater_sources")

@@ -145,7 +145,9 @@ class Database:
     def table(self, parts: tuple[str, ...]) -> Name | None:
         """Return the name of a table; None if a part that its name needs is unknown.
 
-        The namespace of a temporary table starts with `temporary:`, which no dataset has.
+        `orders` in a database with the defaults `["shop", "public"]` is `shop.public.orders`. The
+        first part may be an attached database. The namespace of a temporary table, such as `#t` of
+        SQL Server, starts with `temporary:`, which no dataset has.
         """
         first, last = parts[0].lower(), parts[-1].lower()
         if len(parts) == 1:
@@ -166,7 +168,9 @@ class Database:
 def database_of_url(url: str, default_schema: str | None = None) -> Database | None:
     """Return the database of a SQLAlchemy URL, without user and password; None if it is unknown.
 
-    `default_schema` is the schema of tables without one, as the database reports it.
+    `default_schema` is the schema of tables without one, as the database reports it. A database in
+    memory is unknown, because nobody else can read it. The defaults are the parts before the name
+    of a table: database and schema; only the database for MySQL and ClickHouse.
     """
     parts = urlsplit(url)
     backend = parts.scheme.partition("+")[0].lower()

@@ -25,6 +25,7 @@ def _before_request(capture: Capture, call: Call) -> None:
 
 
 def _after_request(capture: Capture, call: Call, found: None, result: Any) -> None:
+    """Record a request of boto3 to S3: an object that was read, written or copied."""
     client, operation, parameters = call.args[:3]
     if client.meta.service_model.service_name != "s3" or "Bucket" not in parameters:
         return
@@ -58,6 +59,7 @@ def _before_open(capture: Capture, call: Call) -> None:
 
 
 def _after_open(capture: Capture, call: Call, found: None, result: Any) -> None:
+    """Record an object that s3fs opened, as read or as written."""
     path, mode = str(call.get(1, "path")), str(call.get(2, "mode") or "rb")
     bucket, _, key = path.removeprefix("s3://").lstrip("/").partition("/")
     item = _object(bucket, key)

@@ -34,7 +34,11 @@ def is_python(command: Sequence[str]) -> bool:
 
 
 def script_name(command: Sequence[str]) -> str | None:
-    """Return the name of the script or module that a command of Python runs."""
+    """Return the name of the script or module that a command of Python runs.
+
+    `python -X dev jobs/load.py` is `load`, `python -m load` too; None for code in the command line
+    or on stdin.
+    """
     arguments = list(command[1:]) if is_python(command) else []
     while arguments:
         argument = arguments.pop(0)
@@ -104,6 +108,7 @@ def read_folder(folder: Path) -> Capture:
 
 
 def _add(capture: Capture, record: dict[str, Any]) -> None:
+    """Add a record of a file to a capture: a JSON object with its `kind` and the fields."""
     kind = record.pop("kind")
     if kind == "query":
         sides = ("inputs", "outputs", "files")

@@ -1,4 +1,12 @@
-"""Captures, their records, and the capture that a call belongs to."""
+"""Captures, their records, and the capture that a call belongs to.
+
+A dataset is *consumed* if only queries that wrote tables read it. One that the capture wrote and
+then read again is *read back*: it is no input, but its sources count as read. A temporary table is
+no dataset; it stands for its sources. A query is *whole* if all that it reads is known.
+
+Objects of libraries are *bound* to the datasets that they are the contents of, until they change,
+so that a write of such an object knows its sources.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +125,8 @@ class Capture:
     def add_query(self, query: CapturedQuery) -> CapturedQuery:
         """Add an SQL text with the datasets that it names, once per text and datasets.
 
-        In the returned query, temporary tables are replaced by their sources.
+        Its inputs are consumed if it wrote tables, else read. In the returned query, temporary
+        tables are replaced by their sources.
         """
         resolved = self.resolve(query)
         inputs, outputs = resolved.inputs, resolved.outputs
@@ -178,6 +187,10 @@ class Capture:
                 )
 
     def _inputs(self, items: Iterable[Captured], *, is_into_python: bool = True) -> list[Captured]:
+        """Return the datasets that were not written before, so that they are inputs.
+
+        Those that were are marked as read back, unless a query passes them into another table.
+        """
         if is_into_python:
             for item in items:
                 if item.key in self._written - self._read_back:
@@ -186,6 +199,10 @@ class Capture:
         return [item for item in items if item.key not in self._written]
 
     def _add_write(self, item: Captured, kind: str) -> None:
+        """Add a written dataset; of two writes of it, with the sources of both.
+
+        They are unknown if those of one write are. The newest write comes last.
+        """
         key = item.key, item.version
         self._written.add(item.key)
         if (before := self._writes.get(key)) is not None:
@@ -217,6 +234,11 @@ class Capture:
         return self.parent if self.parent is not None and self.parent.includes_nested else None
 
     def _add(self, items: dict[Any, Any], key: Any, item: Any, kind: str) -> None:
+        """Add a record by its key, and report it as `kind`; of two reads, the columns of both
+        count.
+
+        Records above the limit of a capture are left out, with one warning.
+        """
         with self._lock:
             if (before := items.get(key)) is not None:
                 item = _with_columns_of(before, item)
@@ -255,6 +277,7 @@ class Capture:
         return [item for key, item in self._consumed.items() if key not in others]
 
     def _consumed_by_reads(self) -> set[tuple[Name, str | None]]:
+        """Return the keys of consumed datasets from which datasets come that were read back."""
         known = {name for name, _ in self._consumed}
         found: set[Name] = set()
         for item in self._writes.values():

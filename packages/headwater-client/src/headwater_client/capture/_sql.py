@@ -2,6 +2,10 @@
 
 The server reads the text with a parser and corrects the result; this finds the datasets that an
 event must list for that. A statement that is not understood names nothing.
+
+A statement is read token by token. Keywords decide what a name after them is (`_expects`): `read`
+after FROM, `write` after INTO, `create` after CREATE TABLE, `copy` after COPY, `file` after its TO,
+`loaded file` after its FROM. Parentheses open a level of their own.
 """
 
 from __future__ import annotations
@@ -88,6 +92,8 @@ class Tables:
 
 
 class _Token(NamedTuple):
+    """A token: its kind, that is the group of _TOKEN, and its text."""
+
     kind: str
     text: str
 
@@ -144,6 +150,7 @@ def _read_command(tokens: list[_Token], dialect: str, found: Tables) -> None:
 
 
 def _statements(sql: str, dialect: str) -> list[list[_Token]]:
+    """Return the tokens of each statement, without comments and the rows of INSERT … VALUES."""
     if dialect == "mssql":
         sql = _BRACKETS.sub(r'"\1"', sql)
     statements: list[list[_Token]] = [[]]
@@ -162,7 +169,10 @@ def _statements(sql: str, dialect: str) -> list[list[_Token]]:
 
 
 class _Statement:
-    """Reads one statement from left to right."""
+    """Reads one statement from left to right.
+
+    Names are kept until its end, because a common table expression may be defined after a name.
+    """
 
     def __init__(self, tokens: list[_Token], dialect: str, found: Tables) -> None:
         self._tokens = tokens
@@ -176,7 +186,11 @@ class _Statement:
         self._is_temporary = False
 
     def read(self) -> None:
-        """Add what the statement names to the result."""
+        """Add what the statement names to the result.
+
+        A name of a common table expression is no table, except within its own body unless that is
+        recursive. System catalogs are left out.
+        """
         position = 0
         while position < len(self._tokens):
             position = self._step(position)
@@ -198,6 +212,7 @@ class _Statement:
         return self._tokens[position].text if 0 <= position < len(self._tokens) else ""
 
     def _step(self, position: int) -> int:
+        """Read the token at a position; return the position of the next one."""
         token, level = self._tokens[position], self._levels[-1]
         if token.text == "(":
             self._open(position)
@@ -213,6 +228,7 @@ class _Statement:
         return position + 1
 
     def _is_keyword(self, position: int) -> bool:
+        """Return True if a token, where a name is expected, is no name."""
         token = self._tokens[position]
         if token.kind not in ("word", "string"):
             return True
@@ -224,6 +240,10 @@ class _Statement:
         return token.word in _MODIFIERS or token.word in _STARTS_QUERY or token.word == "OVERWRITE"
 
     def _open(self, position: int) -> None:
+        """Open a level of parentheses: of a function, a query, or names after FROM.
+
+        A query may be the body of a common table expression, whose range is kept.
+        """
         before = self._tokens[position - 1] if position else _Token("sign", "")
         starts_query = self._word(position + 1) in _STARTS_QUERY
         is_named = before.kind in ("word", "quoted") and before.word not in _NO_FUNCTION
@@ -254,6 +274,7 @@ class _Statement:
         return _folded(self._tokens[before], "") if before >= 0 else None
 
     def _end_of(self, position: int) -> int:
+        """Return the position of the parenthesis that closes the one at a position."""
         depth = 0
         for place in range(position, len(self._tokens)):
             text = self._text(place)
@@ -263,12 +284,14 @@ class _Statement:
         return len(self._tokens)
 
     def _files_of_call(self, position: int) -> None:
+        """Add the file names in a call such as `read_csv(['a.csv', 'b.csv'])`."""
         position += self._text(position) == "["
         while position < len(self._tokens) and self._tokens[position].kind == "string":
             self._found.files_read.append(_unquoted(self._text(position)))
             position += 2 if self._text(position + 1) == "," else 1
 
     def _keyword(self, position: int, word: str, level: _Level) -> None:
+        """Read a keyword: it decides what the next name is, see the module."""
         before = self._word(position - 1)
         level.has_select |= word == "SELECT"
         level.has_with |= word == "WITH"
@@ -295,6 +318,7 @@ class _Statement:
         return word == "INTO" or (word == "OVERWRITE" and self._kind == "INSERT")
 
     def _from(self, before: str, before_that: str, level: _Level) -> None:
+        """Read FROM; in `IS DISTINCT FROM` and `EXTRACT(YEAR FROM …)`, no table follows it."""
         if before == "DISTINCT" and before_that in ("IS", "NOT"):
             return
         if level.is_function and not level.has_select:  # EXTRACT(YEAR FROM …)
@@ -336,6 +360,7 @@ class _Statement:
         return position + 1
 
     def _copied(self, *, to_file: bool) -> None:
+        """Set the direction of the table of a COPY: read to write a file, else written."""
         direction = "read" if to_file else "write"
         self._names = [
             (place, direction if kind == "copy" else kind, name)

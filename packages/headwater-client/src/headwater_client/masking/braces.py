@@ -130,6 +130,10 @@ class _Scanner:
         frame.tokens += 1
 
     def _read_string(self, frame: _Frame, text: str, span: Span) -> None:
+        """Read a string: it is a secret if a secret name expects a value here.
+
+        It is none if it is compared with another operand, or only looks like a name.
+        """
         is_compared = frame.last in _COMPARISONS and frame.last != frame.value
         is_case = frame.is_cases and frame.last == "name" and frame.name == "case"
         if frame.value and frame.last == "name" and frame.name not in _BEFORE_VALUES:
@@ -144,6 +148,11 @@ class _Scanner:
         frame.name, frame.is_text, frame.last, frame.is_started = text, True, "string", True
 
     def _read_name(self, frame: _Frame, path: str) -> None:
+        """Read a name, which may be the target, key or setter of a following value.
+
+        A name right after a value or another name ends the value, as in `token = 'a' AND name =
+        'b'`.
+        """
         last = path.rpartition(".")[2]
         if path == "to" and frame.last == "string":
             self._read_link(frame, "->")  # Kotlin
@@ -162,6 +171,10 @@ class _Scanner:
         frame.path = path
 
     def _read_link(self, frame: _Frame, link: str) -> None:
+        """Read an operator between a name and its value, such as `=`, `:` or `->`.
+
+        If the name is secret, its value follows. `:` may also be a type, or the `else` of a choice.
+        """
         if link != "=":
             self._list = []
         is_secret = is_secret_name(frame.name) and (link != "=>" or frame.is_text)
@@ -182,6 +195,7 @@ class _Scanner:
         frame.name, frame.last = "", link
 
     def _read_mark(self, frame: _Frame, mark: str, end: int) -> None:
+        """Read a bracket, comma, semicolon, question mark or the end of a line."""
         if mark == "\n":
             if frame.opener in ("", "{") and not self._continues(frame, end):
                 self._end_statement(frame)
@@ -206,6 +220,7 @@ class _Scanner:
         return not frame.is_started or _CONTINUED.match(self._text, end) is not None
 
     def _end_statement(self, frame: _Frame) -> None:
+        """Forget what was expected, because a statement ends."""
         frame.value = "=" if frame.is_secret else ""
         frame.name = frame.last = ""
         frame.tokens = 0
@@ -213,6 +228,11 @@ class _Scanner:
         self._list = []
 
     def _open(self, frame: _Frame, mark: str) -> None:
+        """Open a pair of brackets: arguments, a block or a list.
+
+        Its strings are secret if the result is the value of a secret name, or a setter takes them;
+        in a list of values, those in the places of secret names.
+        """
         callee = frame.path if frame.last == "name" and mark == "(" else ""
         new = _Frame(mark, callee)
         if mark == "{":
@@ -234,6 +254,7 @@ class _Scanner:
         del self._frames[:-_DEEPEST]
 
     def _end_argument(self, frame: _Frame) -> None:
+        """End an argument at a comma: after a secret name, the next one may be its value."""
         name = frame.name if frame.is_text else _CONSTANT_END.sub("", frame.name)
         is_name = frame.tokens == 1 and is_secret_name(name)
         if is_name and not frame.is_text:
@@ -262,6 +283,11 @@ class _Scanner:
         return bool(words & SETTERS) or frame.callee.endswith(("Map.of", "Map.entry", "Map"))
 
     def _close(self, frame: _Frame) -> None:
+        """Close a pair of brackets.
+
+        A name in it may stand for the whole, as in `conf["password"] = "x"`; a list of names may be
+        followed by their values.
+        """
         if len(self._frames) == 1:
             self._end_statement(frame)
             return

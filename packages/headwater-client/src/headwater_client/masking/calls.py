@@ -34,6 +34,8 @@ _REGION = re.compile(r"[A-Z]{2,8}")
 
 @dataclass(slots=True)
 class _Call:
+    """A call that is read: its name, the current argument, and the texts by argument."""
+
     name: str
     index: int = 0
     texts: list[tuple[int, str, Span]] = field(default_factory=list)
@@ -69,6 +71,10 @@ def secrets_of_call(text: str, start: int) -> tuple[list[Span], int]:
 
 
 def _secrets(call: _Call) -> list[Span]:
+    """Return the secret of a call: the text in the position that its function has it.
+
+    In `s3(url, key, secret)`, the secret follows an access key.
+    """
     position = _FUNCTIONS.get(call.name)
     if position is None:
         return []

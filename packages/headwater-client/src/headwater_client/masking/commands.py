@@ -31,6 +31,7 @@ def _program(
     flags: str = "", glued: str = "", pairs: str = "", separator: str = ":", words: str = "",
     *, connection: bool = False, last: bool = False,
 ) -> _Program:  # fmt: skip
+    """Return a program; words in a text are separated by spaces."""
     found = (frozenset(text.split()) for text in (flags, pairs, words))
     flag_words, pair_words, sub_words = found
     return _Program(flag_words, glued, pair_words, separator, connection, sub_words, last)
@@ -174,6 +175,10 @@ class _Reader:
         return any(word in program.words for word, _, _ in self._words)
 
     def _secret(self, program: _Program, word: str, flag: str, begin: int) -> Iterator[Span]:
+        """Yield the secret in a word, which `flag` precedes; empty for no flag.
+
+        `begin` is the place of the word in the text.
+        """
         stop = begin + len(word)
         if flag in program.flags:
             yield begin, stop
@@ -202,6 +207,7 @@ class _Reader:
 
 
 def _after(separator: str, word: str, begin: int) -> Iterator[Span]:
+    """Yield the part of a word after a separator, such as the password in `user:password`."""
     head, found, tail = word.partition(separator)
     if found and tail:
         yield begin + len(head) + 1, begin + len(word)

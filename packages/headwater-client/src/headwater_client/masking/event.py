@@ -32,6 +32,11 @@ def _with_masked_facets(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 def _masked(value: Any) -> Any:
+    """Return a value with its secrets masked, at any depth.
+
+    Texts are masked by their syntax, and values by their keys; in `{"name": "password", "value":
+    "x"}`, the value next to a secret name.
+    """
     if isinstance(value, str):
         return mask_text(value)
     if isinstance(value, list):

@@ -88,6 +88,7 @@ def is_secret_name(name: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def _strength(name: str) -> Strength:
+    """Return how strongly a name marks its value as secret; its end decides, without separators."""
     letters = _NOT_LETTERS.sub("", name.lower()).rstrip("0123456789")
     if letters.endswith(_ALL_PASSWORDS):
         return "password"

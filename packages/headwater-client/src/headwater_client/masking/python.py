@@ -41,6 +41,10 @@ def mask_python(text: str, mask: str) -> str:
 
 
 def _parsed(text: str) -> ast.Module | None:
+    """Return the syntax tree of a text; None if it is no Python, or too long or deep.
+
+    A line precedes the text, so that indented code can be parsed: lines count from 2.
+    """
     if len(text) > _LONGEST or _is_too_deep(text):
         return None
     plain = _ESCAPES.sub("__", text)  # an unusual escape would cause a warning
@@ -52,6 +56,7 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def _is_too_deep(text: str) -> bool:
+    """Return True if brackets are nested more than `_DEEPEST` levels deep."""
     depth = 0
     for bracket in _BRACKETS.finditer(text):
         depth += 1 if bracket[0] in "([{" else -1
@@ -61,6 +66,10 @@ def _is_too_deep(text: str) -> bool:
 
 
 def _replaced(text: str, strings: set[ast.expr], mask: str) -> str:
+    """Return a text with some of its strings replaced by the mask, in quotes.
+
+    Positions in the tree are lines and bytes; of nested strings, the outer one is replaced.
+    """
     data = text.encode()
     starts = [0, 0, *(line.end() for line in _LINES.finditer(data))]
     spans = sorted(
@@ -124,6 +133,7 @@ def _(node: ast.AnnAssign | ast.AugAssign | ast.NamedExpr) -> Iterator[ast.expr]
 
 
 def _assigned(target: ast.expr, value: ast.expr) -> Iterator[ast.expr]:
+    """Yield the values that an assignment gives to secret names, also in tuples."""
     if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
         for item, part in zip(target.elts, value.elts, strict=False):
             yield from _assigned(item, part)
@@ -197,6 +207,7 @@ def _(node: ast.Lambda) -> Iterator[ast.expr]:
 
 
 def _defaults(args: ast.arguments) -> Iterator[ast.expr]:
+    """Yield the default values of secret parameters."""
     positional = reversed([*args.posonlyargs, *args.args])
     pairs = [
         *zip(positional, reversed(args.defaults), strict=False),
@@ -241,6 +252,10 @@ def _(node: ast.Call) -> Iterator[ast.expr]:
 
 
 def _takes_pair(words: set[str], value: ast.expr, index: int) -> bool:
+    """Return True if `value`, the argument after a secret name, is its value.
+
+    `words` are those of the function's name, and `index` is the place of the name.
+    """
     if words & OTHERS:
         return False
     if words & SETTERS:

@@ -59,6 +59,8 @@ _PROSE = frozenset(
 
 @dataclass(slots=True)
 class _Word:
+    """A word of a command, with its place in the text."""
+
     begin: int
     end: int
     text: str = ""
@@ -127,6 +129,7 @@ class _Scanner:
             self._end_command(command, "\n", len(self._text))
 
     def _extend(self, command: _Command, match: re.Match[str]) -> None:
+        """Add a token to the current word, without quotes and backslashes."""
         if command.word is None:
             command.word = _Word(match.start(), match.end())
         text, word = match[0], command.word
@@ -142,6 +145,10 @@ class _Scanner:
         return len(self._commands) > 1 and self._commands[-1].tag == "`"
 
     def _open(self, command: _Command, match: re.Match[str]) -> None:
+        """Open a substitution `$(…)`, backticks or an array `(…)`.
+
+        Its output or items are secret if it is assigned to a secret name.
+        """
         word = command.word
         is_array = match[0] == "("
         if word is not None and (not is_array or word.text.endswith("=")):
@@ -157,6 +164,7 @@ class _Scanner:
         del self._commands[:-_DEEPEST]
 
     def _close(self, command: _Command, end: int) -> None:
+        """Close a substitution or an array; the word that contains it ends here so far."""
         self._end_command(command, ")", end)
         if len(self._commands) > 1:
             self._commands.pop()
@@ -169,6 +177,11 @@ class _Scanner:
         command.word = None
 
     def _end_command(self, command: _Command, mark: str, end: int) -> None:
+        """Read a command that ends at a mark, such as `;` or `|`, and collect its secrets.
+
+        Besides its words, these are what a printing command before a pipe, a here-string or a
+        here-document passes to a command that reads a secret.
+        """
         self._end_word(command)
         words = command.words
         if command.is_array and mark != ")":
@@ -251,7 +264,11 @@ def _reads_secret(words: list[_Word]) -> bool:
 
 
 def _secrets(words: list[_Word]) -> Iterator[_Word]:
-    """Yield the words that another word marks as secret."""
+    """Yield the words that another word marks as secret.
+
+    `--password x`, `[ $PASSWORD = x ]`, `set password x`, `case $PASSWORD in x`, and the value
+    after `-v PASSWORD`.
+    """
     first = words[0].text if words else ""
     for index, (word, following) in enumerate(pairwise(words)):
         name, value = word.text, following.text

@@ -97,6 +97,7 @@ def mask_source(text: str, mask: str) -> str:
 
 
 def _secrets(text: str) -> Iterator[Span]:
+    """Yield the secrets that each of the languages finds, in any order; some more than once."""
     yield from secrets_in_braces(text)
     yield from secrets_in_shell(text)
     for pattern in _COMPILED:

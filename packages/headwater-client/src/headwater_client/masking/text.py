@@ -75,7 +75,10 @@ def mask_text(text: str, mask: str = "***") -> str:
 
 
 def mask_code(text: str, mask: str = "***") -> str:
-    """Mask secrets recognized by the syntax of Python, SQL or a shell; keep all other text."""
+    """Mask secrets recognized by the syntax of Python, SQL or a shell; keep all other text.
+
+    Each step searches the text in which the one before has masked secrets.
+    """
     text = mask_source(mask_fields(mask_python(text, mask), mask), mask)
     text = _masked(text, [*_tokens(text)], mask)
     text = _masked(text, [match.span("text") for match in _PRIVATE_KEY.finditer(text)], mask)
@@ -112,6 +115,7 @@ def _named(pattern: re.Pattern[str], text: str) -> list[Span]:
 def _scanned(
     text: str, names: re.Pattern[str], read: Callable[[str, int], tuple[list[Span], int]]
 ) -> list[Span]:
+    """Return the secrets of commands or calls; `read` returns those at a position, and the end."""
     spans: list[Span] = []
     end = 0
     for match in names.finditer(text):

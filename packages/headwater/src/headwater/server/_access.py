@@ -158,7 +158,8 @@ def _error(status: int, message: str) -> Response:
 def _needed(method: str, path: str) -> str:
     """Return the scope that a request needs: `read`, `write` or `admin`.
 
-    A check of findings and the tools for agents are posted, but only read.
+    A check of findings and the tools for agents are posted, but only read. Everything below
+    /api/v2/keys needs `admin`, also to be read.
     """
     path = path.rstrip("/")
     is_query = method in ("GET", "HEAD") or path in ("/api/v2/check", "/mcp")

@@ -24,7 +24,7 @@ ARRAY_OR_BATCH = re.compile(rb'[ \t\r\n]*(?:\{[ \t\r\n]*"events"[ \t\r\n]*:[ \t\
 """Start of an array, or of an object whose key `events` has an array."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_SCAN = json.JSONDecoder().raw_decode
+_SCAN = json.JSONDecoder().raw_decode  # (text, place): the value there, and its end
 
 
 def split_array(raw: bytes, start: bytes, largest: int) -> Iterator[tuple[int, int]]:
@@ -63,8 +63,9 @@ def split_array(raw: bytes, start: bytes, largest: int) -> Iterator[tuple[int, i
 def _check_end(start: bytes, rest: bytes) -> None:
     """Check what follows the array: nothing, or the end of the object that contains it.
 
-    `start` is the JSON before the first item. Raises BodyError for invalid JSON, and for a second
-    key `events`, whose array would replace the first one.
+    `start` is the JSON before the first item, and `rest` that from the closing bracket on:
+    together, they are the body with an empty array. Raises BodyError for invalid JSON, and for a
+    second key `events`, whose array would replace the first one.
     """
     check_values(rest)
     around = load(start + rest)

@@ -5,6 +5,9 @@ arrive and for a response to be read.
 
 uvicorn and its parser call the methods named `on_...` and those of asyncio's protocols. `check`
 must be called about every second.
+
+The *head* of a request is its first line and headers. The *framing* is the bytes around the chunks
+of a body. A connection is *idle* if no request is being answered.
 """
 
 from __future__ import annotations
@@ -123,6 +126,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _expect(self, seconds: float) -> None:
+        """Start a time limit for what must arrive next; `check` enforces it."""
         self._arrival_ends = time.monotonic() + seconds
 
     def _end(self, status: bytes, reason: bytes) -> None:

@@ -144,6 +144,7 @@ def _nodes(state: ServerState) -> Metric:
 
 
 def _of_log(live: Live) -> Iterator[Metric]:
+    """Yield the metrics that need the database, with those of plugins. Raises LogError."""
     received_at, later = behind(live.log, live.newest)
     yield _gauge("projection_lag_events", "Stored events that queries do not see yet.", later)
     text = "Arrival of the newest event that queries see; 0 without events."

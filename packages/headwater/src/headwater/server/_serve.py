@@ -60,8 +60,9 @@ class Worker(Protocol):
 def run_server(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then finish running requests.
 
-    Plugins add workers, such as deliveries. Raises ConfigError if the port is in use, and
-    ExposureError if other machines could reach a server without keys.
+    Plugins add workers, such as deliveries, which check their settings before the log is opened.
+    Raises ConfigError if the port is in use, and ExposureError if other machines could reach a
+    server without keys.
     """
     return_large_blocks()
     options = ServerOptions.of(settings)
@@ -237,8 +238,9 @@ def _follow(
 ) -> None:
     """Tail the spool, follow other writers and start snapshots, until stopped.
 
-    It runs in a thread of its own. An error is logged once until a round succeeds again. After the
-    stop, the spool is read once more.
+    It runs in a thread of its own. The spool is read four times a second, the rest once a second.
+    An error is logged once until a round succeeds again. After the stop, the spool is read once
+    more.
     """
     followed = time.monotonic()
     is_warned = False

@@ -129,5 +129,6 @@ def _page(live: Live, after: int, number: int) -> list[tuple[int, str]]:
 
 
 def _framed(seq: int, body: str) -> str:
+    """Return an event as a server-sent event: its `seq` as the id, one `data` line per line."""
     lines = "".join(f"data: {line}\n" for line in _LINE_END.split(body))
     return f"id: {seq}\n{lines}\n"

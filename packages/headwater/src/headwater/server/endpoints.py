@@ -270,6 +270,7 @@ def _names_in(part: Json) -> Json:
 
 
 def _micros(parameter: str, text: str | None) -> int | None:
+    """Return a time in microseconds; raise ConfigError with the name of the parameter."""
     try:
         return None if text is None else to_micros(parse_time(text))
     except (ValueError, OverflowError):
