@@ -95,7 +95,11 @@ def coarse_facet(producer: str = PRODUCER) -> dict[str, Any]:
 
 
 def query_runs(parent: ReportedRun, capture: Capture) -> Iterator[tuple[ReportedRun, datetime]]:
-    """Yield the runs of the captured SQL texts, children of a run, with their start times."""
+    """Yield the runs of the captured SQL texts, children of a run, with their start times.
+
+    The job of a text is named by its hash, so that equal texts are one job. `parents` of a run are
+    its parent and the root of its tree.
+    """
     root = parent.parents[1] if parent.parents else parent.ref
     for query in capture.queries:
         digest = hashlib.sha256(query.sql.encode()).hexdigest()[:8]
@@ -134,6 +138,7 @@ class _Columns:
         self._left = _MOST_COLUMNS
 
     def facets(self, item: Captured) -> dict[str, Any]:
+        """Return the facets of a dataset: its version, and its columns while some are left."""
         facets: dict[str, Any] = {}
         if item.version:
             facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(

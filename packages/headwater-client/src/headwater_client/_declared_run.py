@@ -29,7 +29,10 @@ def declared_run(
     location: GitLocation | None,
     language: str = "unknown",
 ) -> ReportedRun:
-    """Return the run of a declared job, with the git location of its code or declaration."""
+    """Return the run of a declared job, with the git location of its code or declaration.
+
+    `parents` are the parent run and the root run. `language` is that of error messages.
+    """
     engine = processing_engine_run.ProcessingEngineRunFacet(VERSION, "headwater", producer=PRODUCER)
     job_facets = _facets(
         declared.job,
@@ -55,6 +58,7 @@ def declared_run(
 
 
 def _dataset(declared: Declaration) -> Any:
+    """Return the arguments of a dataset of openlineage-python."""
     facets = _facets(
         declared,
         documentation_dataset.DocumentationDatasetFacet,

@@ -96,7 +96,11 @@ class McpSession:
                 self._start_call(key, method, params, at)
 
     def read_response(self, line: bytes, at: datetime) -> None:
-        """Read a message of the server: the response to a call ends its run."""
+        """Read a message of the server: the response to a call ends its run.
+
+        Requests and notifications of the server are ignored. A tool reports its own failure in the
+        result (`isError`), the server one of the call as `error`.
+        """
         if len(line) > _LARGE:
             self._read_large_response(line, at)
             return
@@ -156,6 +160,7 @@ class McpSession:
 
     @cached_property
     def _session_run(self) -> ReportedRun:
+        """The run of the session. Its job has the name of the agent."""
         from headwater_client.events import ReportedRun
 
         return ReportedRun(
@@ -243,7 +248,11 @@ def _text_of(result: _Json) -> str:
 
 
 def _named_resource(uri: object, server: str) -> list[Name]:
-    """Return the dataset of a resource: a file or object, or a resource of only this server."""
+    """Return the dataset of a resource: a file or object, or a resource of only this server.
+
+    `file:///data/a.csv` is that file; `notes://today` is `mcp://SERVER` + `notes://today`. Empty if
+    the URI is invalid.
+    """
     if not isinstance(uri, str) or not uri.strip():
         return []
     if name := name_of_path(uri):

@@ -89,7 +89,10 @@ class Report:
         return cls(None, openlineage_url, key, address)
 
     def send(self, create: Callable[[], bytes]) -> None:
-        """Create an event, append it to the spool, and queue it for the server."""
+        """Create an event, append it to the spool, and queue it for the server.
+
+        It raises nothing: problems are returned by `close`, the last of each destination.
+        """
         try:
             body = create()
         except Exception as error:  # lineage must never break a command

@@ -82,6 +82,7 @@ def to_json(event: event_v2.RunEvent | event_v2.DatasetEvent | event_v2.JobEvent
 
 
 def _parent_facet(parent: RunRef, root: RunRef) -> parent_run.ParentRunFacet:
+    """Return the facet of a parent run and the root run above it."""
     return parent_run.ParentRunFacet(
         parent_run.Run(parent.run_id, None),
         parent_run.Job(parent.namespace, parent.job, None),

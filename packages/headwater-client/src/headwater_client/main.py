@@ -16,7 +16,11 @@ _HOW_TO_INSTALL = "In a clone, run: pip install ./packages/headwater-client ./pa
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command of the script and exit with its exit code."""
+    """Run a command of the script and exit with its exit code.
+
+    `run` and `mcp-proxy` are part of this package. Any other is passed to the package headwater; if
+    that is not installed, the exit code is 2.
+    """
     words = sys.argv[1:] if arguments is None else [*arguments]
     is_own = bool(words) and words[0] in _OWN
     if not is_own and find_spec("headwater"):

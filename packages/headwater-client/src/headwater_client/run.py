@@ -107,6 +107,7 @@ def _declared(
 
 
 def _seconds(text: str) -> float:
+    """Return the seconds of the option --heartbeat; argparse calls it. Raises its error."""
     message = f"received {text!r}, expected a number of seconds, 0 or more"
     try:
         seconds = float(text)

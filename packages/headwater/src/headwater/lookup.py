@@ -115,7 +115,11 @@ def find_field(state: State, text: str) -> tuple[Node, str]:
 
 
 def _by_short_name(state: State, text: str, type_: str | None) -> Node:
-    """Return the node that a short name fits. Raises NotFoundError and AmbiguousError."""
+    """Return the node that a short name fits. Raises NotFoundError and AmbiguousError.
+
+    A name of `dbt build` also finds the job under the name of other dbt commands. The error about
+    several nodes lists the shortest name that is enough for each.
+    """
     found = _best_matches(state, text, type_)
     if len(found) == 1:
         return found[0]

@@ -42,7 +42,10 @@ class Unzip:
             raise BodyError("Content-Encoding", self._encoding, "gzip, deflate or none")
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the decompressed bytes of a chunk in portions."""
+        """Yield the decompressed bytes of a chunk in portions.
+
+        A body may have several gzip streams, one after the other.
+        """
         if self._stream is None:
             yield chunk
             return

@@ -112,6 +112,7 @@ class WatchedStore:
         return iter(self._store)
 
     def __getitem__(self, name: str) -> Any:
+        """Return an artifact, and record that it was loaded; private ones are no datasets."""
         with paused():  # its files are no datasets
             value = self._store[name]
         sha = None if name.startswith("_") else self._store.ds_metadata["objects"].get(name)

@@ -50,7 +50,10 @@ class Dataset:
 
 
 def merge(datasets: Iterable[Dataset]) -> list[Dataset]:
-    """Merge datasets by name and version; metadata without a version applies to every version."""
+    """Merge datasets by name and version; metadata without a version applies to every version.
+
+    At most MAX_VERSIONS of a dataset are returned.
+    """
     named: dict[tuple[str, str], dict[str | None, Dataset]] = {}
     for dataset in datasets:
         versions = named.setdefault((dataset.namespace, dataset.name), {})

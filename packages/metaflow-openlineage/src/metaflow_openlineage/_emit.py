@@ -37,6 +37,7 @@ class Emitter:
         self._run(lambda: self._send(event))
 
     def _send(self, event: Any) -> None:
+        """Send an event; remember the backend's address, without secrets, for a warning."""
         client = self._connect()
         if url := getattr(getattr(client, "transport", None), "url", ""):
             parts = urlsplit(url)  # only the host is shown: the rest may contain secrets

@@ -192,7 +192,10 @@ def sql(query: str, dialect: str | None) -> JobFacets:
 
 
 def source(code: Any, location: Mapping[str, str], *, with_code: bool) -> JobFacets:
-    """Create the facets of a class or function: source, docstring and git location."""
+    """Create the facets of a class or function: source, docstring and git location.
+
+    `code` is the class or function, `location` the fields of its git location, empty if unknown.
+    """
     facets: JobFacets = {}
     try:
         text = textwrap.dedent(inspect.getsource(code)) if with_code else ""
@@ -243,6 +246,7 @@ def _dataset_facets(dataset: Dataset) -> dict[str, Any]:
 
 
 def _input(dataset: Dataset) -> ev.InputDataset:
+    """Return a dataset as an input of an event, with its statistics."""
     facet = fv.input_statistics_input_dataset.InputStatisticsInputDatasetFacet
     return ev.InputDataset(
         dataset.namespace,
@@ -253,6 +257,7 @@ def _input(dataset: Dataset) -> ev.InputDataset:
 
 
 def _output(dataset: Dataset) -> ev.OutputDataset:
+    """Return a dataset as an output of an event, with column lineage and commit report."""
     facet = fv.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
     return ev.OutputDataset(
         dataset.namespace,
@@ -277,6 +282,7 @@ def _statistics(name: str, facet: Callable[..., Any], dataset: Dataset) -> dict[
 
 
 def _column_lineage(dataset: Dataset) -> dict[str, Any]:
+    """Return the columnLineage facet of a dataset: of its columns and of its rows."""
     m = fv.column_lineage_dataset
     columns = {
         column: m.Fields(_input_fields(sources))

@@ -150,7 +150,11 @@ class StepHooks(StepDecorator):
     def task_decorate(
         self, step_func: Callable[..., Any], flow: Any, graph: Any, *rest: Any
     ) -> Callable[..., Any]:
-        """Watch the inputs of a join, and what libraries read and write."""
+        """Watch the inputs of a join, and what libraries read and write.
+
+        Return the function that Metaflow runs as the step. The inputs of a join are flow objects,
+        one for each branch.
+        """
         task = self._task_run
         if task is None:
             return step_func

@@ -44,6 +44,7 @@ class FlowRun:
     flow_datastore: Any
 
     def __post_init__(self) -> None:
+        """Compute the names of the run and its git location; nothing is sent yet."""
         settings = self.settings
         self._names = FlowNames(settings.namespace, self.flow.name, self.run_id, settings.branch)
         self._ref = self._names.flow_run()
@@ -89,7 +90,10 @@ class FlowRun:
 
     @harmless
     def finish(self, exception: BaseException | None) -> None:
-        """Emit the end of the run once, after the ends of killed attempts."""
+        """Emit the end of the run once, after the ends of killed attempts.
+
+        It is also called at the exit of the process, with LauncherStopped, if Metaflow did not.
+        """
         if self._ended:
             return
         self._ended = True

@@ -62,6 +62,11 @@ class TaskRun:
     error: BaseException | None = None
 
     def __post_init__(self) -> None:
+        """Compute the names of the attempt; nothing is sent yet.
+
+        `_loads` has the loaded artifacts by name and sha, `_assigned` those at the end by name, and
+        `_queries` the number of repetitions of each query.
+        """
         settings = self.settings
         self.names = FlowNames(settings.namespace, self.flow.name, self.run_id, settings.branch)
         self.ref = self.names.attempt(self.step, self.task_id, self.attempt)
@@ -133,7 +138,10 @@ class TaskRun:
         return (self.artifact_namespace, f"{self.names.flow}/{name}") if is_dataset else None
 
     def _watch_persist(self) -> None:
-        """Record the flow's artifacts just before Metaflow stores and drops them."""
+        """Record the flow's artifacts just before Metaflow stores and drops them.
+
+        If storing fails, the end of the attempt is emitted.
+        """
         persist = self.store.persist
 
         def watched(flow: Any) -> None:
@@ -232,7 +240,11 @@ class TaskRun:
     def start_query(
         self, sql: str, name: str, dialect: str | None, query: Query
     ) -> Callable[[BaseException | None], None]:
-        """Emit a query's START; return a function that emits its end."""
+        """Emit a query's START; return a function that emits its end.
+
+        `query` may get further datasets until then. Those of a failed query are not those of the
+        step.
+        """
         nth = self._queries[name] = self._queries.get(name, -1) + 1
         ref = self.names.query(self.step, self.task_id, self.attempt, name, nth)
         run_facets = facets.parent(self.ref, self.root)

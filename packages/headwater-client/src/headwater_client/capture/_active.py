@@ -11,7 +11,10 @@ from headwater_client.capture._recorder import Capture, _current, _roots
 
 @contextmanager
 def capturing(capture: Capture) -> Iterator[Capture]:
-    """Record the calls of this thread, and of the threads that it starts, in a capture."""
+    """Record the calls of this thread, and of the threads that it starts, in a capture.
+
+    A capture within another one has that as its parent. `_roots` has those without a parent.
+    """
     install()
     capture.parent = _current.get() or (_roots[0] if len(_roots) == 1 else None)
     token = _current.set(capture)

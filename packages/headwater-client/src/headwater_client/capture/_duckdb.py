@@ -44,7 +44,11 @@ _module: ModuleType | None = None
 
 
 def patch(module: ModuleType) -> None:
-    """Wrap the functions of DuckDB. A query counts when it is built, even if it runs later."""
+    """Wrap the functions of DuckDB. A query counts when it is built, even if it runs later.
+
+    Those of the module use its default connection, those of `DuckDBPyConnection` their own; a
+    `DuckDBPyRelation` is a query that is not run yet.
+    """
     global _module
     _module = module
     for owner in (module, module.DuckDBPyConnection):

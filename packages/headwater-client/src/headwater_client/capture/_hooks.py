@@ -160,7 +160,10 @@ def wrap(
 
 
 def wrap_change(owner: Any, name: str, changed: Callable[[Any], Any]) -> None:
-    """Make a method forget the datasets of the object that it changes, which `changed` returns."""
+    """Make a method forget the datasets of the object that it changes, which `changed` returns.
+
+    They are forgotten before the change, also if it fails.
+    """
     owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
     original = vars(owner).get(name)
     if original is None or hasattr(original, "_headwater"):
@@ -177,7 +180,10 @@ def wrap_change(owner: Any, name: str, changed: Callable[[Any], Any]) -> None:
 
 
 def wrap_result(owner: Any, name: str, seen: Callable[[Any], None]) -> None:
-    """Pass the result of a method or property to `seen`, unless the library itself called it."""
+    """Pass the result of a method or property to `seen`, unless the library itself called it.
+
+    For results by which the caller can change the object, such as the array of a frame.
+    """
     owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
     found = vars(owner).get(name)
     original = found.fget if isinstance(found, property) else found

@@ -48,6 +48,7 @@ def names_of(value: Any, filesystem: Any = None) -> list[Name]:
 
 
 def _names_of(value: Any, filesystem: Any) -> Iterator[Name]:
+    """Yield the name of a path, URL or open file; none if its place is unknown."""
     if isinstance(value, bytes):
         value = os.fsdecode(value)
     if isinstance(value, str | os.PathLike):

@@ -1,4 +1,8 @@
-"""Objects that boto3 and s3fs read and write."""
+"""Objects that boto3 and s3fs read and write.
+
+They are marked as objects (`is_object`): if a library above, such as PyIceberg, records the table
+or the folder that they are part of, they are no datasets of their own.
+"""
 
 from __future__ import annotations
 

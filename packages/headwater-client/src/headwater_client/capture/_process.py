@@ -60,7 +60,11 @@ def environment_of(folder: Path, environment: Mapping[str, str]) -> dict[str, st
 
 
 def start_process() -> None:
-    """Record what this process reads and writes, until its end, in a file of the folder."""
+    """Record what this process reads and writes, until its end, in a file of the folder.
+
+    Each record is one line of JSON with its kind and time, appended at once. If an exception ends
+    the process, its text is written to another file.
+    """
     folder = os.environ.get(FOLDER)
     if not folder or not is_on():
         return

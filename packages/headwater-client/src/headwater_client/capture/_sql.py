@@ -114,7 +114,11 @@ class _Level:
 
 @lru_cache(maxsize=1_024)
 def tables_of(sql: str, dialect: str) -> Tables:
-    """Return the tables and files that a text names, without those of system catalogs."""
+    """Return the tables and files that a text names, without those of system catalogs.
+
+    Statements of _NO_DATA, such as ALTER, name nothing; of these, only DROP, USE and SET are read.
+    A text that is too long names nothing.
+    """
     found = Tables()
     if len(sql) <= _LONGEST_TEXT:
         for statement in _statements(sql, dialect):
@@ -134,7 +138,7 @@ def split(sql: str, dialect: str) -> list[str]:
 
 
 def _read_command(tokens: list[_Token], dialect: str, found: Tables) -> None:
-    """Add the names in DROP and USE to the result."""
+    """Add the names in DROP and USE to the result; a SET of the schema or path is one without."""
     words = [token.word for token in tokens]
     if words[0] == "SET":
         found.used += [()] if {"SCHEMA", "SEARCH_PATH"} & {*words} else []
@@ -331,7 +335,11 @@ class _Statement:
             self._expects, level.is_in_from = "read", True
 
     def _name(self, position: int) -> int:
-        """Read the name at a position; return the position after it."""
+        """Read the name at a position; return the position after it.
+
+        What the keyword before it expects decides where it is added: a table that is read or
+        written, or a file. A name before a parenthesis is a function.
+        """
         direction, self._expects = self._expects or "", None
         start, token = position, self._tokens[position]
         parts = [_folded(token, self._dialect)]

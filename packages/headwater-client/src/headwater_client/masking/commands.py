@@ -141,7 +141,12 @@ class _Reader:
         self._words: list[tuple[str, int, int]] = []
 
     def read(self, word: str, begin: int, stop: int, *, is_quoted: bool) -> Iterator[Span]:
-        """Yield the secret of a word."""
+        """Yield the secret of a word.
+
+        `begin` and `stop` are its place in the text, without quotes. A name of a program begins
+        another command, unless it follows a flag. A quoted word may continue the one before it, as
+        in `-p'x'`.
+        """
         name = word.rpartition("/")[2].removesuffix(".exe").lower()
         flag, self._flag = self._flag, ""
         is_glued = is_quoted and self._end == begin - 1  # -p'x' and u/"x"@db

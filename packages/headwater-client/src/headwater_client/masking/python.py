@@ -301,7 +301,11 @@ _SCHEME = re.compile(r"(?i:bearer|basic|token|apikey)|[^A-Za-z0-9]+")
 
 
 def _of_call(node: ast.Call) -> list[ast.expr]:
-    """Return the arguments of a call that may be secret, and the text whose method is called."""
+    """Return the arguments of a call that may be secret, and the text whose method is called.
+
+    The first argument of a reader, such as `getenv("PASSWORD", "x")`, or one that is a secret name,
+    only names the secret; the others may be its default.
+    """
     inner = [item.value for item in node.keywords if _VALUE_FIELD.fullmatch(item.arg or "")]
     if isinstance(node.func, ast.Attribute) and _text(node.func.value) is not None:
         # "x".encode("utf-8")

@@ -179,7 +179,11 @@ class _Report(NamedTuple):
         return self.version if len(self.use.versions) > 1 else None
 
     def statistics(self) -> OutputStatistics:
-        """The reported numbers of rows and bytes, of the part that the report is about."""
+        """The reported numbers of rows and bytes, of the part that the report is about.
+
+        Of one of several versions, those in the facets of its own event; without a number of rows,
+        what its Iceberg commit added.
+        """
         if self._only is None:
             return self.use.facets.parsed(OutputStatistics)
         facets = unpack(self._only.io_facets)

@@ -113,7 +113,12 @@ class PipelineGraph:
         self.has_job, self.writers_of, self.linked = graph.has_job, graph.writers_of, graph.linked
 
     def edges_of(self, ref: JobRef) -> Edges:
-        """Return the edges of a job, with new sets: the wrapped graph must not change."""
+        """Return the edges of a job without inner datasets, with new sets: the graph must not
+        change.
+
+        An inner dataset is no input of its job, and an output only as its result (no task derived
+        data from it). Of an inner root, only the edges to its readers remain.
+        """
         found = self._graph.edges_of(ref)
         edges = replace(found, reads=set(found.reads), writes=set(found.writes))
         for name in sorted(filter(self._is_inner, found.reads & found.writes)):

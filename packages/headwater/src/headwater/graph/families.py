@@ -54,7 +54,10 @@ class Families:
         return members
 
     def _collect(self, ref: JobRef) -> Family:
-        """Determine the family of a job by its relatives, and record it for each member."""
+        """Determine the family of a job by its relatives, and record it for each member.
+
+        These are its relatives, theirs, and so on.
+        """
         found: dict[JobRef, None] = {ref: None}
         open_ = [ref]
         while open_:

@@ -79,6 +79,7 @@ class Generations(RunValues):
         self._clear()
 
     def _clear(self) -> None:
+        """Forget all results, at first or if an event may have changed any of them."""
         self.clear_runs()
         self._revision = self.state.revision
         self._shape = self.state.shape
@@ -97,7 +98,10 @@ class Generations(RunValues):
         self.families = Families(self.state)
 
     def refresh(self) -> None:
-        """Process the events that were applied to the state since the last call."""
+        """Process the events that were applied to the state since the last call.
+
+        The state lists the changed runs, jobs (`moved`) and datasets (`placed`); None: too many.
+        """
         state = self.state
         if state.revision == self._revision:
             return

@@ -166,7 +166,10 @@ class Present:
         return edges.within(Edges(set().union(*map(edges.sources_of, names)), names))
 
     def using(self, name: DatasetName) -> Sequence[Generation]:
-        """Return the present generations whose needed part reads a dataset or kept rows of it."""
+        """Return the present generations whose needed part reads a dataset or kept rows of it.
+
+        The tasks that may use it are added first, so that all of them are known. Cached.
+        """
         if name not in self._using:
             generations = self._generations
             users = dict.fromkeys((*generations.readers(name), *generations.writers(name)))
@@ -213,7 +216,11 @@ class Present:
         return self._through[consumer].get(name, ())
 
     def _add(self, refs: Iterable[JobRef]) -> None:
-        """Add the present generations of some tasks, and of the tasks downstream of them."""
+        """Add the present generations of some tasks, and of the tasks downstream of them.
+
+        The effective generations of new tasks are needed as a whole; `_waiting` has parts of these
+        tasks that were found to be needed before.
+        """
         new = self._downstream(refs)
         self._tasks |= new.keys()
         found = [g for ref in new for g in self._generations.effective(ref)]
@@ -245,7 +252,11 @@ class Present:
         return new
 
     def _follow(self, parts: list[_Part]) -> None:
-        """Add the parts that feed some parts; keep parts of tasks not yet added in `_waiting`."""
+        """Add the parts that feed some parts; keep parts of tasks not yet added in `_waiting`.
+
+        These wait until a query needs the task. A source without stated sources is needed as a
+        whole.
+        """
         while parts:
             deadline.check()
             part = parts.pop()

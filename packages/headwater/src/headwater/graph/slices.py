@@ -146,7 +146,11 @@ def _slice(
 
 
 def _rest(generation: Generation, slices: Sequence[Generation]) -> Generation | None:
-    """Return a copy with the remaining outputs and inputs; None if there are neither."""
+    """Return a copy with the remaining outputs and inputs; None if there are neither.
+
+    `slices` are those of the split outputs. An input that feeds a remaining output is kept, also if
+    a slice reads it.
+    """
     edges = generation.edges
     writes = edges.writes.difference(*(slice_.edges.writes for slice_ in slices))
     reads = edges.reads.difference(*(slice_.edges.reads for slice_ in slices))

@@ -120,7 +120,10 @@ class Times:
         return found
 
     def passes(self, generation: Generation, name: DatasetName) -> bool:
-        """Return True if a generation read a dataset after it wrote it, in one text or two runs."""
+        """Return True if a generation read a dataset after it wrote it, in one text or two runs.
+
+        Then its rows may have passed through the dataset within the generation.
+        """
         users = [(run, self._own(run)) for run in generation.runs]
         if any(name in own.passed for _, own in users):
             return True

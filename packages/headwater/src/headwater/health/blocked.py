@@ -386,7 +386,10 @@ def _pipeline_above(state: State, blocker: Blocker) -> JobRef | None:
 
 
 def _pipelines(state: State, node: Node) -> set[JobRef]:
-    """Return the pipelines of a node; without runs, as for a view, those of what is upstream."""
+    """Return the pipelines of a node; without runs, as for a view, those of what is upstream.
+
+    These are the root jobs of the newest runs of the job, or of the writers of the dataset.
+    """
     known, graph = generations_of(state), graph_of(state, Level.TASK)
     found: set[JobRef] = set()
     seen, open_ = {node}, [node]

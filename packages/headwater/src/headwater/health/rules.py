@@ -97,7 +97,11 @@ def _removed(state: State, node: Node) -> Found | None:
 
 
 def _failed(state: State, node: Node) -> Found | None:
-    """Return the state of a failing job, or of a dataset that a failing job should have written."""
+    """Return the state of a failing job, or of a dataset that a failing job should have written.
+
+    The job blocks the dataset at distance 1. `by` are the jobs at fault: of a job, the lowest
+    failed ones below it.
+    """
     if node.type == "dataset":
         own = [b for b in blockers_of(state, node) if b.distance == 1]
         by = tuple(blocker.node for blocker in own)
@@ -327,7 +331,11 @@ def newest_runs(state: State, node: Node) -> Iterator[Run]:
 
 
 def _fine(state: State, node: Node) -> Found:
-    """Return the state of a node to which no other rule applies: healthy, streaming or ad hoc."""
+    """Return the state of a node to which no other rule applies: healthy, streaming or ad hoc.
+
+    By its newest run. One above an open stream is a stream, too. A failed test whose failures are
+    only warnings is healthy.
+    """
     newest = max(newest_runs(state, node), key=lambda run: place_of_run(state, run))
     last = newest.last
     if _is_stream(state, newest):

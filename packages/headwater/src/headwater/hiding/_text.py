@@ -151,7 +151,10 @@ _EXPRESSION = re.compile(
 
 
 def _has_statement(text: str) -> bool:
-    """Return True if a statement begins at one of the keywords of a text without comments."""
+    """Return True if a statement begins at one of the keywords of a text without comments.
+
+    SELECT and FROM need each other: the last `select` before a `from`, with columns in between.
+    """
     select: re.Match[str] | None = None
     for keyword in _KEYWORDS.finditer(text):
         word = keyword[0].lower()

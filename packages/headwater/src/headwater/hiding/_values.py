@@ -85,7 +85,10 @@ def _shown(
 
 
 def _without_texts(value: Any) -> Any:
-    """Return the value of a field for SQL with all its texts set to null, at any depth."""
+    """Return the value of a field for SQL with all its texts set to null, at any depth.
+
+    Fields such as the dialect stay.
+    """
     if isinstance(value, str):
         return None
     if isinstance(value, list):

@@ -57,6 +57,7 @@ class Identity:
         self._clear()
 
     def _clear(self) -> None:
+        """Forget how names are joined; what was reported about them stays."""
         self._union = Union(self._housed)
         self._anchors: dict[DatasetName, set[DatasetName]] = {}
         """The names that each local name is a symlink of."""
@@ -332,7 +333,11 @@ class Identity:
                 self._show(mate, place)
 
     def _place_of(self, unit: Set[DatasetName]) -> DatasetName | None:
-        """Return the primary name of the only dataset that local names are aliases of."""
+        """Return the primary name of the only dataset that local names are aliases of; else None.
+
+        `unit` are joined local names. None, too, if one is an alias of another local name outside
+        of them: that one may be any of several datasets.
+        """
         places: set[DatasetName] = set()
         for mate in unit:
             if self._only_anchor(mate) & unit:

@@ -80,7 +80,10 @@ class Union:
         return list(self._primary.values())
 
     def place(self, name: DatasetName, rank: int) -> None:
-        """Add a name, or improve its rank."""
+        """Add a name, or improve its rank.
+
+        The primary name of its class may change with the rank.
+        """
         if name not in self._parent:
             self._parent[name] = name
             self._members[name] = [name]

@@ -92,7 +92,11 @@ class _Data:
     """
 
     def __init__(self, generations: Generations, way: Way, level: Level, root: Node) -> None:
-        """Walk the data edges from a node in one direction."""
+        """Walk the data edges from a node in one direction.
+
+        `parts` are set by the caller, for a root without edges at the level; `within` returns the
+        nodes within a number of steps.
+        """
         self._generations, self._way, self._level = generations, way, level
         self.root = root
         walked = reached(generations, root, way, level)

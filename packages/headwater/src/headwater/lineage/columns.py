@@ -227,7 +227,10 @@ def _steps(walk: TimedColumns, *, indirect: bool) -> _Steps:
 
 
 def _steps_of_parts(walk: TimedColumns, *, indirect: bool) -> _Steps:
-    """Return the steps downstream from a column and from all fields nested in it."""
+    """Return the steps downstream from a column and from all fields nested in it.
+
+    A field `address.city` is nested in `address`: a change of the latter affects what uses it.
+    """
     steps = _steps(walk, indirect=indirect)
 
     def next_of(place: ColumnPlace) -> list[_Next]:

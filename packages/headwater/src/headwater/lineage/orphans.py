@@ -153,7 +153,10 @@ def likely_namesake(state: State, name: DatasetName) -> Pair | None:
 def _most_likely(
     generations: Generations, orphan: _Orphan, partners: Collection[_Orphan]
 ) -> Pair | None:
-    """Return the most likely of some partners of a written dataset."""
+    """Return the most likely of some partners of a written dataset; None below MIN_SCORE.
+
+    Pairs that a user joined or separated are left out, and so are sources of the dataset.
+    """
     state, name = generations.state, orphan.name
     pairs = [
         Pair(name, partner.name, evidence, 0)

@@ -38,7 +38,11 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
 
 
 def writing_version(generations: Generations, name: DatasetName, version: str) -> list[Generation]:
-    """Return the generations (their slices) with a run that wrote a version of a dataset."""
+    """Return the generations (their slices) with a run that wrote a version of a dataset.
+
+    `name` is the primary name. A version is one that the run reported, or else the id of the run. A
+    failed run that reported no rows wrote none.
+    """
     primary, state = generations.state.identity.primary, generations.state
     return [
         slice_

@@ -69,7 +69,10 @@ class Tags:
     """
 
     def __init__(self, generations: Generations, selected: Iterable[Generation] | Walked) -> None:
-        """Take the generations whose edges tags follow; with a walk, only the edges on its way."""
+        """Take the generations whose edges tags follow; with a walk, only the edges on its way.
+
+        `_own`, `_origins` and `_cache` are filled on request.
+        """
         self._generations = generations
         self._own: dict[DatasetName, dict[str, set[Tag]]] = {}
         self._origins: dict[DatasetName, _Origins] = {}

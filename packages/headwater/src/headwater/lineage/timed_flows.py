@@ -128,7 +128,9 @@ class TimedFlows:
     def closed(self, marks: Set[Mark], name: DatasetName) -> set[Mark]:
         """Return writers of a dataset, with the others that its rows passed before (`up`) or since.
 
-        The rows passed a writer if it kept them in the dataset, or read and wrote them again.
+        The rows passed a writer if it kept them in the dataset, or read and wrote them again: of
+        two writers, the later one decides, which is the known one upstream and the other one
+        downstream.
         """
         found, open_ = set(marks), list(marks)
         for mark in deadline.popped(open_):

@@ -69,7 +69,10 @@ class TimedWalk:
                 self._of_job[Node.of_job(ref)].add(generation)
 
     def _next(self, place: TimedPlace) -> list[TimedPlace]:
-        """Return the places one step further, sorted by node."""
+        """Return the places one step further, sorted by node.
+
+        Of the neighbors in the graph, only those to or from which data of the place flowed.
+        """
         near = places_next(self._graph, Place(place.node, place.via), self._way)
         if not near or self._level is Level.PIPELINE:
             return [TimedPlace(*other) for other in near]

@@ -99,7 +99,10 @@ class RunUses:
 
     @cached_property
     def explicit(self) -> Pairs:
-        """The edges of explicit lineage, without those to outputs whose sources are unknown."""
+        """The edges of explicit lineage, without those to outputs whose sources are unknown.
+
+        The target None stands for the job: an entry without a dataset as target.
+        """
         unknown = {
             name
             for name, uses in self.writes.items()

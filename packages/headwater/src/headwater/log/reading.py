@@ -90,7 +90,10 @@ def seq_of(log: EventLog, hash_: str) -> int | None:
 
 
 def _portions(sizes: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
-    """Divide events, given by `seq` and size, into portions of limited size."""
+    """Divide events, given by `seq` and size, into portions of limited size, as lists of `seq`.
+
+    A portion has at most a million characters, or one larger event.
+    """
     portion: list[int] = []
     left = _MOST_CHARACTERS
     for seq, size in sizes:

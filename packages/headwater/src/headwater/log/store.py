@@ -166,6 +166,7 @@ class EventLog(Database):
                 connection.execute(sa.delete(schema.events).where(schema.events.c.seq == seq))
 
     def _rejected_row(self, rejected_line: RejectedLine, now: int) -> dict[str, object]:
+        """Return the row of a rejected line; equal lines have one hash, so each is stored once."""
         return {
             "hash": hashlib.sha256(rejected_line.line.encode(errors="replace")).hexdigest(),
             "received_at": now,
@@ -216,6 +217,7 @@ def _set_meta(connection: sa.Connection, key: str, value: str) -> None:
 
 
 def _row(entry: Entry, now: int) -> dict[str, object]:
+    """Return the row of an event; `now` is the time of arrival in microseconds."""
     return {
         "hash": entry.hash,
         "kind": schema.ALIAS if isinstance(entry.event, AliasEvent) else schema.OPENLINEAGE,

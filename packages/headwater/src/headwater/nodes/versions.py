@@ -53,7 +53,10 @@ class _Versions:
         self._revision = -1
 
     def datasets(self, version: str) -> set[DatasetName]:
-        """Return the datasets that may have a version: a reported one, or the id of a run."""
+        """Return the datasets that may have a version: a reported one, or the id of a run.
+
+        Only runs that changed since the last call are read; all if too many did (None).
+        """
         state = self._state
         changed = state.changed_runs.since(self._revision)
         for key in state.runs if changed is None else changed:

@@ -62,7 +62,7 @@ def project(events: Iterable[Logged]) -> State:
 
 
 def apply(state: State, event: Logged) -> None:
-    """Apply one event."""
+    """Apply one event: update the state, count the revision, and empty the cache `derived`."""
     stamp = Stamp(event.time, event.hash)
     if isinstance(event, AliasEvent):
         _apply_alias(state, event, stamp)

@@ -49,7 +49,10 @@ _Answer = TypeVar("_Answer")
 def _cached_per_revision(
     derive: Callable[[State, Run], _Answer],
 ) -> Callable[[State, Run], _Answer]:
-    """Cache a derived value until the next event: a run can have thousands of descendants."""
+    """Cache a derived value until the next event: a run can have thousands of descendants.
+
+    The key in `state.derived` is the name of the function and the run.
+    """
 
     @wraps(derive)
     def cached(state: State, run: Run) -> _Answer:

@@ -95,6 +95,11 @@ class _Words(Group):
         return join_parts(self._masked_parts(text))
 
     def _masked_parts(self, text: str) -> Iterator[str]:
+        """Yield the parts of a text with the secrets masked.
+
+        At each marker, the first rule that matches applies. In a text with SQL, `token = x` may
+        compare two columns, so that the value must look random.
+        """
         end = 0
         is_sql = cache(lambda: compiled(_SQL).search(text) is not None)
         for start in self._finder.starts(text):

@@ -142,7 +142,10 @@ def _run_in_full(generations: Generations, run: Run) -> models.RunDetail:
 
 
 def _outputs(generations: Generations, run: Run) -> list[models.WrittenVersion]:
-    """Return the outputs of a run and of those below it, marked if they were not written."""
+    """Return the outputs of a run and of those below it, marked if they were not written.
+
+    A failed run that reported neither a version nor rows of an output has not written it.
+    """
     state = generations.state
     written = {
         state.identity.primary(spelled)

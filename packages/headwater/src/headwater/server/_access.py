@@ -41,7 +41,11 @@ class Guard:
         self._read_at = float("-inf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer 401, 403 (scope or origin) or 421 (host)."""
+        """Pass the request on, or answer 401, 403 (scope or origin) or 421 (host).
+
+        All responses get security headers. Endpoints add the hashes of their inline scripts to the
+        list `inline_scripts` of the ASGI scope.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

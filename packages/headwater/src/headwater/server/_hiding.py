@@ -54,7 +54,10 @@ class _Sender:
         self._body = bytearray()
 
     async def send(self, message: Message) -> None:
-        """Send a message, or hold it until the response is complete."""
+        """Send a message, or hold it until the response is complete.
+
+        The kind of the response decides: JSON is held, an event stream is filtered event by event.
+        """
         if message["type"] == "http.response.start":
             self._start = message
             headers = MutableHeaders(scope=message)

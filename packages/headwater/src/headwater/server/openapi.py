@@ -125,7 +125,10 @@ def _complete(operation: Json, route: APIRoute) -> None:
 
 
 def _errors(operation: Json, route: APIRoute) -> set[int]:
-    """Return the status codes with which a route may answer besides success."""
+    """Return the status codes with which a route may answer besides success.
+
+    By what it takes: parameters or a body may be invalid, and a name in it may be unknown.
+    """
     names = {parameter["name"] for parameter in operation["parameters"]}
     codes = set(_ALWAYS)
     if "requestBody" in operation:

@@ -5,6 +5,10 @@ Python imports a module of this name at its start. The next one on the path is i
 
 
 def _import_next() -> None:
+    """Import the next module of this name on the path, as Python would without this one.
+
+    The folder of this file is removed from the path first.
+    """
     import os
     import sys
     from importlib import import_module
@@ -20,6 +24,10 @@ def _import_next() -> None:
 
 
 def _start() -> None:
+    """Start the capture, with the package headwater_client of this environment or of the caller.
+
+    The package is this file's own if the environment of the process has none.
+    """
     import os
     import sys
     from importlib import import_module
