@@ -42,6 +42,10 @@ def run_command(
 ) -> int:
     """Run the command as a run of the declared job, with RUNNING every `heartbeat` seconds.
 
+    Its environment names this run as the parent of what it reports itself. A Python process also
+    writes what its libraries read and write to a folder, which is read at the end. The START is
+    sent after the command has started, so that it does not wait.
+
     Return its exit code; the negated signal number if a signal ended it.
     """
     ref, ancestors = RunRef.new(declared.job.namespace, declared.job.name), parents(environment)

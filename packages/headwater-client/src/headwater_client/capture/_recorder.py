@@ -277,7 +277,10 @@ class Capture:
         return [item for key, item in self._consumed.items() if key not in others]
 
     def _consumed_by_reads(self) -> set[tuple[Name, str | None]]:
-        """Return the keys of consumed datasets from which datasets come that were read back."""
+        """Return the keys of consumed datasets from which datasets come that were read back.
+
+        If the sources of one are unknown, these are all consumed datasets.
+        """
         known = {name for name, _ in self._consumed}
         found: set[Name] = set()
         for item in self._writes.values():

@@ -193,6 +193,7 @@ class _Reader:
             rest = begin + len(program.glued)
             if program.pairs:
                 yield from _after(program.separator, word[len(program.glued) :], rest)
+            # The rest of -protocol or -port= is no password that follows -p.
             elif not word[len(program.glued) :].startswith(("-", "rotocol", "ort=")):
                 yield rest, stop
         elif program.connection and (match := _CONNECTION.match(word)) is not None:

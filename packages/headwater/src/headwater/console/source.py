@@ -196,7 +196,8 @@ def _raise_error(settings: Settings, status: int, raw: bytes) -> Any:
 def _log_source(settings: Settings) -> Source:
     """Return a function that queries a log in this process.
 
-    Its projection is built at the first query, and reads new events before each later one.
+    Its projection is built at the first query, and reads new events before each later one. The
+    connections to the database are closed after each query, and opened again by the next.
     """
     from headwater.log import EventLog
     from headwater.projection.live import Live

@@ -106,7 +106,11 @@ def parse_alias(body: Any, digest: str) -> AliasEvent:
 
 
 def kind_of(event: Json) -> str:
-    """Return the kind of an event: run, job or dataset."""
+    """Return the kind of an event: run, job or dataset.
+
+    One with a run is a run event, whatever its schemaURL says. Otherwise, the schemaURL decides, or
+    else its other parts.
+    """
     if event.get("run") is not None:
         return "run"
     schema = event.get("schemaURL")

@@ -137,7 +137,10 @@ class ColumnGraph:
 
     @classmethod
     def current(cls, generations: Generations) -> ColumnGraph:
-        """Return the graph of the latest run of every job, as in Marquez."""
+        """Return the graph of the latest run of every job, as in Marquez.
+
+        Declarations without a run have no part in it.
+        """
 
         def origins(name: DatasetName, side: Side) -> Iterator[_Origin]:
             for ref in generations.users(name, side):

@@ -85,6 +85,7 @@ class LevelGraph:
             if isinstance(owner, Run):
                 graph._note_run(generations.state, owner)
         for ref, edges_of_runs in parts.items():
+            # `merged` copies: the result of `side_by_side` may be the edges of a generation.
             graph._add(ref, merged([side_by_side(edges_of_runs)]))
         graph._link(derivations)
         return graph
@@ -216,14 +217,15 @@ def without_empty_writes(
 ) -> dict[Generation, Edges]:
     """Return the edges of generations, without writes that only created a dataset.
 
-    Such a write remains if no generation wrote rows, or if one read the dataset before the rows:
-    otherwise, a CREATE TABLE would be shown as a second source of the rows.
+    Otherwise, a CREATE TABLE would be shown as a second source of the rows. Such a write remains if
+    no generation wrote rows, or if one read the dataset before the rows.
     """
     found = dict(selected) if isinstance(selected, Mapping) else {g: g.edges for g in selected}
     writing = generations.writing
     for generation in [g for g in found if g.only_created]:
         used = {flow.dataset for _, flow in generations.present.flows_from(generation)}
         whole = generation.original
+        # Those that other generations wrote rows to: then, this one does not count as a writer.
         lacking = {n for n in whole.only_created if whole not in {g.original for g in writing(n)}}
         edges = found[generation]
         if empty := edges.writes & lacking - used:

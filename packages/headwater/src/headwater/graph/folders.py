@@ -30,7 +30,8 @@ from headwater.projection.facet_books import parsed
 def derived_generations(state: State, name: DatasetName) -> list[Generation]:
     """Return the generations of the derivation of a dataset; none of a former primary name.
 
-    One has its present sources; each rename by a DatasetEvent has one of its own, at its time.
+    One has its present sources, and counts as a view: it contains what they do when it is read.
+    Each rename by a DatasetEvent has one of its own, at its time.
     """
     if state.identity.primary(name) != name:
         return []

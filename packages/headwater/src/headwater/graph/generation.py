@@ -154,7 +154,7 @@ class Generation:
         """
         is_whole = self.is_view or output in self.renamed
         if output not in self.queried_outputs or (is_whole and span.start == inf):
-            return self
+            return self  # no view; or queried now, as the original is
         key = span, None if is_whole else output
         found = self.queries.get(key)
         if found is None:

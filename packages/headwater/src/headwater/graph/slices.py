@@ -106,7 +106,10 @@ def _origins(
 
 
 def _sources(state: State, known: set[DatasetName], stated: set[SourcePart]) -> set[_Source]:
-    """Return the stated sources if they are among the known ones, otherwise all known ones."""
+    """Return the stated sources if they are among the known ones, otherwise all known ones.
+
+    `known` are the sources of the output, `stated` those that a run states for one partition.
+    """
     named = {
         (state.identity.primary(canonical_name(part.namespace, part.name)), part.partition)
         for part in stated

@@ -191,6 +191,8 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     """Return the lineage that the SQL text of a run states.
 
     None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
+    Of Spark, whose plan says more than the text, only a text counts that has all columns of all
+    targets, and whose tables the run all reports.
     """
     text = text_of_run(state, run)
     if text is None:

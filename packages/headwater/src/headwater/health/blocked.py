@@ -366,7 +366,7 @@ def _is_below(state: State, generation: Generation, above: Run) -> bool:
 
 
 def _newest_start(generations: Iterable[Generation]) -> int:
-    """Return the start of the newest complete generation, in microseconds; 0 if there is none."""
+    """Return the start of the newest complete generation, in microseconds; 0 if none is."""
     return max((g.order[0] for g in generations if g.is_complete), default=0)
 
 

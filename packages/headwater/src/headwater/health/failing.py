@@ -144,8 +144,9 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
 def _finished_with_failures(state: State, ref: JobRef) -> list[Run]:
     """Return the finished runs of a job that have parents; empty without decisive failures.
 
-    The result is cached. Whether a failed run was repeated is not part of it: this changes with
-    runs of other jobs, if a run above it is repeated.
+    A failure is decisive if it has the same parent as the newest run, or as one that failed after
+    the newest had ended. The result is cached. Whether a failed run was repeated is not part of it:
+    this changes with runs of other jobs, if a run above it is repeated.
     """
 
     def finished(runs: list[Run]) -> list[Run]:

@@ -214,7 +214,10 @@ class Identity:
         return self._join_stated() | set(filter(self.is_local, self._ranks_reported))
 
     def _join_stated(self) -> set[DatasetName]:
-        """Join the names that users joined; return the local names to be settled again."""
+        """Join the names that users joined; return the local names to be settled again.
+
+        A name that no producer has reported yet is added.
+        """
         changed: set[DatasetName] = set()
         for pair in self._joined:
             for name in pair:
@@ -268,7 +271,11 @@ class Identity:
         return changed | {local}
 
     def _join(self, one: DatasetName, other: DatasetName) -> set[DatasetName]:
-        """Join two names without condition; return the local names to be settled again."""
+        """Join two names without condition; return the local names to be settled again.
+
+        These are the local names that are joined with either, and the guests of names that moved to
+        another class or got another primary name.
+        """
         changed = {
             mate for name in (one, other) if self.is_local(name) for mate in self._unit(name)
         }

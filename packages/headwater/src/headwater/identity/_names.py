@@ -121,7 +121,10 @@ def is_location(name: DatasetName) -> bool:
 
 
 def folders_above(name: DatasetName) -> Iterator[DatasetName]:
-    """Yield the folders that a location is in, innermost first; none if its path is too long."""
+    """Yield the folders that a location is in, innermost first; none if its path is too long.
+
+    `s3://lake` + `raw/trips/1.csv` is in `raw/trips`, `raw` and `/`.
+    """
     if not is_location(name) or len(name.name) > _LONGEST_PATH:
         return
     path = name.name.rstrip("/")

@@ -210,7 +210,8 @@ def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -
     """Return the tags of the nodes in a node's tree, including those inherited from upstream.
 
     A tree downstream shows datasets that also have other sources, so the generations upstream of
-    all nodes are needed, including those whose rows were kept.
+    all nodes are needed, including those whose rows were kept: these are upstream of the dataset
+    that has them, but not of the generation that kept them.
     """
 
     def selected() -> Iterator[Generation]:  # walked only if there is any tag

@@ -145,7 +145,8 @@ class TimedFlows:
     def through(self, mark: Mark, name: DatasetName) -> Iterator[tuple[Mark, bool]]:
         """Yield the generations that data flows from (`up`) or to through a dataset.
 
-        Each comes with True if rows of the dataset were kept instead of read.
+        Each comes with True if rows of the dataset were kept instead of read. A mark has no limit
+        if everything that the generation read or wrote is within it.
         """
         generation, time = mark
         of_writes = self._generations.times.of_writes

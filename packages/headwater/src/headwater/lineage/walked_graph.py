@@ -45,7 +45,10 @@ def walked_graph(
 def graph_of_walk(
     generations: Generations, found: Walked, way: str, level: Level | None
 ) -> LevelGraph:
-    """Return the graph of walked generations; for the level None, each job has its own edges."""
+    """Return the graph of walked generations; for the level None, each job has its own edges.
+
+    Downstream, replaced datasets from which nothing was derived are left out.
+    """
     graph = LevelGraph.build(generations, level, found)
     for name in replaced(generations, found) if way == "down" else ():
         if not (graph.readers_of(name) or graph.linked(Node.of_dataset(name), "down")):

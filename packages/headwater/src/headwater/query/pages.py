@@ -70,6 +70,8 @@ def place_of(
 ) -> Place:
     """Return the sort key in a cursor; `kinds` are the required types of its parts.
 
+    A cursor is the JSON of a mark of its query and of the parts of the key, in base64.
+
     Raises:
         ConfigError: the cursor is invalid, or belongs to another query than `about`.
     """

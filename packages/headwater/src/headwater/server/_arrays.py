@@ -130,10 +130,11 @@ class _Item(NamedTuple):
 
 
 def _item(text: str, at: int, *, is_first: bool) -> _Item | None:
-    """Return the item at a position; None if the text ends too early.
+    """Return the item at a position; None if the text ends too early, or is no JSON.
 
     `at` is a place in the text of a window, in characters. The item of an empty array is empty.
-    After None, the caller reads the next or a larger window. Raises BodyError for deep nesting.
+    After None, the caller reads the next or a larger window; if there is none, the body is invalid.
+    Raises BodyError for deep nesting.
     """
     begin = end = _skip(text, at)
     if not is_first or text[begin : begin + 1] != "]":

@@ -46,7 +46,7 @@ class RequestCounts:
         bounds = [*map(str, _BOUNDS), "+Inf"]
         return [
             (labels, list(zip(bounds, accumulate(numbers), strict=True)), total[0])
-            for labels, (numbers, total) in list(self._groups.items())
+            for labels, (numbers, total) in list(self._groups.items())  # the event loop adds some
         ]
 
 
