@@ -1,4 +1,8 @@
-"""The effective runs of a job, for backends that store lineage per job instead of per run."""
+"""The effective runs of a job, for backends that store lineage per job instead of per run.
+
+Such a backend (DataHub) replaces the inputs and outputs of the job by those of each event. Runs
+with data read or wrote something; siblings are runs of one job under the same parent run.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,7 @@ def effective_runs(state: State, run: Run, newest_runs: NewestRuns) -> list[Run]
     if _is_completed(run) and _have_data(members):
         newest_runs[job] = run.key
         return members
+    # not completed: without the newest completed run, the job would lose its datasets meanwhile
     return members + (_with_siblings(state, newest) if newest else [])
 
 
@@ -79,6 +84,7 @@ def _with_siblings(state: State, run: Run) -> list[Run]:
     siblings: list[Run] = []
     if (parent := parent_of(state, run)) is not None:
         children = parent.children or set()  # also runs that have another parent since
+        # both may be large: go through the smaller set
         fewer, others = sorted((children, state.jobs[run.key.job].runs), key=len)
         both = (state.runs[key] for key in fewer if key in others and key != run.key)
         siblings = [other for other in both if parent_of(state, other) is parent]

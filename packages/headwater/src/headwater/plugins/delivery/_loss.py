@@ -64,6 +64,7 @@ def losses_of(live: Live, rewritings: Mapping[str, Rewriting], since: int = 0) -
     with live.reading() as state:
         identity = state.identity
 
+    # Facts are compared under the primary names of datasets, so several names are one fact.
     def primary(namespace: str, name: str) -> tuple[str, str]:
         return identity.primary(canonical_name(namespace, name))
 
@@ -136,7 +137,7 @@ def _shown_facts(live: Live, rewriting: Rewriting, since: int) -> Iterator[_Fact
 
 
 def _facts(body: Body, dataset_name: Name) -> Iterator[_Fact]:
-    """Yield the facts of one event.
+    """Yield the facts of one event, as pairs such as ("data edges", (job, "inputs", dataset)).
 
     `dataset_name` returns the name under which a dataset is counted, from its namespace and name.
     """
@@ -172,7 +173,7 @@ def _dataset_facts(
 
     `own` is the dataset as a fact, and `job` the job that uses it, empty without one.
     """
-    for place in ("facets", "inputFacets", "outputFacets"):
+    for place in ("facets", "inputFacets", "outputFacets"):  # a facet is one fact in any of them
         yield from ((f"dataset {name}", own) for name in dataset.get(place) or {})
     if facet_of(dataset, "datasetType").get("datasetType") == "MODEL":
         yield "models", own

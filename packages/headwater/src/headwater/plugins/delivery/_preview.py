@@ -3,6 +3,9 @@
 For a headwater server, its edges of the replayed jobs are compared with those that this version and
 its rules determine. For other backends, the result is the events that they reject, the names, and
 the facts that are lost.
+
+A Source is a function that answers queries, by name and parameters: of the server (there, the
+target of the replay) or of the log (local).
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ def graph_preview(
             f"{url} is not headwater: --diff compares the graphs of headwater servers. To see what"
             " another backend would reject or lose, list it in a deliver file and pass its name"
         ) from None
+    # Of both sides only edges of the replayed jobs are compared, under the names of the log.
     others = {job for job, _, _ in there} - jobs
     jobs -= newer
     kept = {(job, way, primary(name)) for job, way, name in there if job in jobs}
@@ -152,6 +156,7 @@ def _pairs(source: Source, name: DatasetName, primary: _Primary) -> set[_Pair]:
 
 
 def _shown(edge: _Edge) -> list[str]:
+    """Return the ids of the two ends of an edge, in the direction of the data."""
     job, way, name = edge
     ends = [node_id(Node.of_dataset(name)), node_id(Node.of_job(job))]
     return ends if way == "reads" else ends[::-1]

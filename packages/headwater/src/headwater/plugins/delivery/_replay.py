@@ -112,6 +112,7 @@ def _is_log(source: str) -> bool:
 
 
 def _of_server(settings: Settings, redactor: Redactor) -> Iterator[Lines]:
+    """Yield the events of a server, in portions of 1,000, with the invalid ones."""
     events = events_of_server(settings)
     while portion := list(islice(events, _AT_ONCE)):
         lines = Lines(redactor)
@@ -156,6 +157,7 @@ def replay_events(
     result = Replayed(position=after)
 
     def was_sent(hash_: str) -> bool:
+        """Return True if this replay sent the event; see `Delivery.was_sent`."""
         seq = seq_of(live.log, hash_)
         return seq is not None and after < seq <= result.position
 

@@ -1,4 +1,11 @@
-"""The delivery cursor and dead letters of each backend, stored in the log's database."""
+"""The delivery cursor and dead letters of each backend, stored in the log's database.
+
+- `seq`: the position of an event in the log
+- cursor: the `seq` of the last event that the backend accepted or rejected; it is at most one batch
+  behind the delivery
+- dead letter: an event that the backend rejected; a retried one is sent again, then removed or, if
+  it is rejected again, replaced
+"""
 
 from __future__ import annotations
 
@@ -64,7 +71,7 @@ class Deliveries:
         """
         c = tables.deliveries.c
         is_failing = c.error_at > func.coalesce(c.moved_at, 0)
-        since = case((is_failing, c.error_at), else_=_now())
+        since = case((is_failing, c.error_at), else_=_now())  # the first error since it moved
         with self._log.writing() as connection:
             values = {"error": self._log.redactor.redact_text(error), "error_at": since}
             connection.execute(update(tables.deliveries).where(self._own_row).values(**values))
@@ -115,7 +122,11 @@ def delivery_statuses(log: EventLog) -> list[BackendInfo]:
 
 
 def _status(log: EventLog, row: Row[Any]) -> BackendInfo:
-    """Return the state of a delivery, from its row and its dead letters."""
+    """Return the state of a delivery, from its row and its dead letters.
+
+    The lag counts the events after the cursor and the dead letters to send again. Only the other
+    dead letters are listed, the ten newest.
+    """
     letters, events = tables.dead_letters, schema.events
     own = letters.c.backend == row.backend
     counts = select(letters.c.is_retried, func.count()).where(own).group_by("is_retried")

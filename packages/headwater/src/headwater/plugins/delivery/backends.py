@@ -196,7 +196,7 @@ def read_backends(path: Path) -> dict[str, Backend]:
     Backends are created, but send nothing yet. Values of keys are never part of a message.
     """
     content = read_yaml(path)
-    kinds = parts("backends")
+    kinds = parts("backends")  # of all plugins, by type; others are only imported if used
     used = {*plugin.backends, *(kind for kind in kinds if _uses(content, kind))}
     classes: dict[str, type[Any]] = {kind: kinds[kind].load() for kind in used}
     union: Any = reduce(or_, (class_.settings_class for class_ in classes.values()))
@@ -229,6 +229,7 @@ def _message(error: ErrorDetails, classes: dict[str, type[Any]], kinds: set[str]
 
     `error` is pydantic's, `classes` are the backends in use by type, and `kinds` all known types.
     """
+    # The place is ("backends", index, type, key …): the type only chooses the model.
     loc, problem = list(error["loc"]), error["type"]
     model = classes[str(loc.pop(2))].settings_class if len(loc) > 2 else _DeliverFile
     if problem == "extra_forbidden":

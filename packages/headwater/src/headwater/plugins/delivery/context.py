@@ -2,7 +2,11 @@
 
 Some backends replace lineage with every event, so each event must be complete.
 
-A body is an event, dataset or facet as JSON.
+- body: an event, dataset or facet as JSON
+- use: a dataset as an input or output of one run, with its facets
+- members: the runs whose inputs and outputs the context has, see `Contexts`
+- flow: the DAG or flow of a job, in DataHub the job's name up to the first dot
+- engine: what runs a job, such as `spark`; DataHub's id of a job contains it
 """
 
 from __future__ import annotations
@@ -255,7 +259,7 @@ class Contexts:
                 yield key.job, engine
 
     def _uses(self, runs: Iterable[Run], side: _Side, name: DatasetName) -> list[Use]:
-        """Return the uses of a dataset by runs."""
+        """Return the uses of a dataset by runs, under any of its names; `name` is the primary."""
         pairs = (pair for run in runs for pair in getattr(run, side).items())
         return [use for alias, use in pairs if self._state.identity.primary(alias) == name]
 
@@ -316,7 +320,7 @@ def affected_ends(state: State, event: RunEvent) -> dict[RunKey, tuple[Stamp, Ev
     if run is None:
         return {}
     levels = generations_of(state).levels
-    runs = [] if event.type.is_end else [run]
+    runs = [] if event.type.is_end else [run]  # an end is the event that is sent itself
     if any(member.inputs or member.outputs for member in with_subruns(state, [run])):
         for ancestor in levels.lineage(run)[1:]:
             if levels.of(run.key.job) >= Level.TASK:

@@ -3,7 +3,8 @@
 The cursor is the `seq` of the last event that the backend accepted or rejected. It is stored every
 hundred events or every second, so a crash repeats some events and loses none. A permanently
 rejected event becomes a dead letter, and delivery continues. While a backend is unavailable, later
-events wait, because the events of a run must stay in order.
+events wait, because the events of a run must stay in order. An error is doubtful (`is_doubtful`) if
+the event itself may be its cause, such as a timeout.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The payloads of an event for backends that need events in their own form.
+"""The payloads of an event: the bodies to send to a backend that needs events in its own form.
 
 The events of a run, and of the runs below it, arrive in any order. After the end of a run was sent,
 it is sent again after every later event of the run. So a finished run stays finished, and its last
@@ -34,6 +34,7 @@ def payloads_with_context(
     Raises:
         DeliveryError: the backend cannot accept any part of the event.
     """
+    # None: the backend stores lineage per run, so no other runs of the job count.
     cache = (newest_runs if newest_runs is not None else {}) if rewriting.is_per_job else None
     event, raw, ends = delivery.event, orjson.loads(delivery.body), {}
     with delivery.reading() as state:

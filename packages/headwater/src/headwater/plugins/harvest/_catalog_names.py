@@ -1,4 +1,9 @@
-"""OpenLineage names of datasets in catalogs, which know platforms but no hosts."""
+"""OpenLineage names of datasets in catalogs, which know platforms but no hosts.
+
+OpenLineage names a table `postgres://db:5432`, `shop.public.orders`; a catalog only has the
+platform `postgres` and the name. The user passes the namespace of a place: a platform, or one
+service, instance or environment of it.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +50,7 @@ class Namespaces:
         """
         self.places.add(place)
         namespace = self.given.get(place)
+        # a bucket is unique in the world, so its namespace needs no option
         if namespace is None and (scheme := _BUCKETS.get(platform)) and place == platform:
             bucket, _, key = name.partition("/")
             return canonical_name(f"{scheme}://{bucket}", key or "/")

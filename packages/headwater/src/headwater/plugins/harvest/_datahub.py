@@ -135,9 +135,9 @@ class _Export:
             upstreams = objects(entity.get("upstreamLineage").get("upstreams"))
             copies = [item.get("dataset") for item in upstreams if item.get("type") == "COPY"]
             for other in (*(entity.get("siblings").get("siblings") or ()), *copies):
-                pair = {_platform(urn) == "dbt": str(urn) for urn in (entity.urn, other)}
-                if len(pair) == 2:
-                    found[pair[True]] = pair[False]
+                by_is_dbt = {_platform(urn) == "dbt": str(urn) for urn in (entity.urn, other)}
+                if len(by_is_dbt) == 2:  # exactly one of the two is of dbt
+                    found[by_is_dbt[True]] = by_is_dbt[False]
         return found
 
     def _name(self, urn: object) -> DatasetName | None:
@@ -271,6 +271,7 @@ class _Export:
         return job_event(ref, declared, self._names(found), {}, at, _PRODUCER, kind)
 
     def _read_by(self, entity: Entity) -> list[str]:
+        """Return the URNs of the datasets that a chart or a dashboard reads itself."""
         charts = edges_of(entity.get("chartInfo"), "inputs", "inputEdges")
         return [*charts, *edges_of(entity.get("dashboardInfo"), "datasets", "datasetEdges")]
 

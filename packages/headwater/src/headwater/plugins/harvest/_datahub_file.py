@@ -148,12 +148,13 @@ def _patch(aspect: Aspect, patch: Any) -> None:
     The aspect is changed in place. Operations other than add and replace are ignored.
     """
     for operation in objects(patch.get("patch") if isinstance(patch, dict) else patch):
+        # `/upstreams/URN` adds an item to the list `upstreams`; RFC 6901 escapes / as ~1
         key, *keys = str(operation.get("path")).removeprefix("/").split("/")
         keys = [part.replace("~1", "/").replace("~0", "~") for part in keys]
         value = operation.get("value")
         if operation.get("op") not in ("add", "replace"):
             continue
-        if key == "fineGrainedLineages" and len(keys) == 4:
+        if key == "fineGrainedLineages" and len(keys) == 4:  # kind/TARGET/query/SOURCE
             _, below, _, above = keys
             value = {"downstreams": [below], "upstreams": [above]}
         if not keys:

@@ -98,7 +98,7 @@ def freshness_runs(
         if node not in manifest.get("sources", {}):
             continue
         source = dataset_of(node)
-        is_known = "criteria" in result
+        is_known = "criteria" in result  # else the check itself failed, as without a connection
         name = f"{source.name.rpartition('.')[0]}.{node.partition('.')[2]}.freshness"
         checked = result.get("snapshotted_at") or metadata["generated_at"]
         job = JobRef(namespace, name)

@@ -67,7 +67,7 @@ class LogFiles:
                 reason = "no log file found; docs/how-to/harvest.md lists the supported file names"
                 lines.add_problem(str(path), reason)
         for changed, path in files:
-            if changed < after - _TICK:
+            if changed < after - _TICK:  # read before; equal times may hide a later change
                 continue
             for found, place in _read_file(path, places.get(str(path)), redactor):
                 places.pop(str(path), None)  # keep the order of reading

@@ -81,6 +81,7 @@ def check_results(results: Artifact, path: str) -> None:
 
 
 def _expect(value: object, type_: type, place: str) -> None:
+    """Raise ConfigError if a value at a place of a file does not have a type of `_NOUNS`."""
     if not isinstance(value, type_):
         noun = _NOUNS[type_.__name__]
         raise ConfigError(f"{place}: received {shown(value)}, expected {noun}; run dbt again")
@@ -254,6 +255,7 @@ def with_config(job: Job, manifest: Artifact) -> Job:
     if node is None or facets["jobType"].jobType not in ("MODEL", "SNAPSHOT"):
         return job
     config = node.get("config") or {}
+    # An unknown option may be one of an adapter, such as `partition_by` or `unique_key`.
     every = {key: list(strings_in(config[key])) for key in config.keys() - _OTHER_OPTIONS}
     options = {key: texts for key, texts in sorted(every.items()) if texts}
     if (config.get("contract") or {}).get("enforced"):

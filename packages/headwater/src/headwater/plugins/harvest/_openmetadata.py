@@ -41,6 +41,8 @@ _Pairs = dict[DatasetName, set[tuple[str, str]]]
 
 @dataclass(slots=True)
 class _Pipeline:
+    """A pipeline of the export; `kind` is its service, such as AIRFLOW, the job's integration."""
+
     declared: Declared
     kind: str
     inputs: set[DatasetName] = field(default_factory=set)

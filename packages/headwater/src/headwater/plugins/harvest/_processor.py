@@ -1,5 +1,8 @@
 """The library of dbt-ol, changed so that its events agree with the results of dbt.
 
+It reads the artifacts of dbt: manifest.json (the project), run_results.json (the results of the
+last command) and catalog.json (columns). A result is that of one node, such as a model or test.
+
 Methods with the library's names override its behavior; the library calls them.
 """
 

@@ -1,6 +1,8 @@
 """Run a harvester: keep its cursor, drop known events, store the new ones, and count them.
 
-A `Harvest` reads and stores the portions of a `Harvester`.
+A `Harvest` reads and stores the portions of a `Harvester`. The next harvest continues at the
+cursor. A source may repeat events after it, so the hashes of the newest events are kept as well,
+and known events are dropped.
 """
 
 from __future__ import annotations
@@ -207,6 +209,7 @@ class Harvest:
         return lines
 
     def _store(self, lines: Lines, cursor: Cursor, store: Store) -> None:
+        """Store the events of a portion, then its cursor: a crash in between repeats them."""
         if lines.entries:
             stored, duplicates = store(lines)
             self.summary.stored.update(taken=stored, repeated=duplicates)

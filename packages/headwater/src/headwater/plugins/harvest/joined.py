@@ -58,6 +58,7 @@ class Joiner(Generic[Where]):
         if self._pieces and not _starts_a_line(line):
             yield from self._continue(where, line)
             return
+        # Only an event (MARKER) replaces an incomplete line; another one may be interleaved.
         if (MARKER in line or not self._pieces) and _has_open_object(line):
             yield from self.close()
             self._pieces.append((where, line))

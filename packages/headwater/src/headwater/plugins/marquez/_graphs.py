@@ -1,4 +1,10 @@
-"""Marquez's graphs: lineage and column lineage around a node, and the runs upstream of a run."""
+"""Marquez's graphs: lineage and column lineage around a node, and the runs upstream of a run.
+
+- latest edges: the inputs and outputs of the last runs of each job, as Marquez has them
+- tree: the nodes upstream or downstream of a root by the data that flowed, as in `/api/v2/tree`
+- legacy: the transformation of a whole column, in the form of the facet before version 1.2
+- EVERY_ROW: the target of columns that decide all rows, such as those of a filter
+"""
 
 from __future__ import annotations
 
@@ -141,7 +147,7 @@ def get_upstream_runs(
     start = run_of(state, run_id)
     convert = Converter(state)
     visited, level, shown = {start.key}, [start], []
-    for left in range(depth, -1, -1):
+    for left in range(depth, -1, -1):  # one level of runs per step; no further one at 0
         above: dict[RunKey, Run] = {}
         for run in level:
             line, writers = _upstream_run(state, convert, run)
@@ -366,7 +372,11 @@ class _Around:
 
 
 def _nodes_around(graph: _Around, root: Node, depth: int) -> set[Node]:
-    """Return the jobs connected to the root by at most `depth` datasets, and their datasets."""
+    """Return the jobs connected to the root by at most `depth` datasets, and their datasets.
+
+    From a job, each dataset and the job behind it are two steps; the last step adds the datasets of
+    the last jobs. A dataset as the root needs one more step to its jobs.
+    """
     steps = 2 * depth + (1 if root.type == "job" else 2)
     return _within(lambda node: set().union(*graph.ends(node)), {root}, steps)
 

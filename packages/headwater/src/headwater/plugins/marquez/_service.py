@@ -1,4 +1,9 @@
-"""Conversion of jobs, runs and datasets to the models of Marquez's API."""
+"""Conversion of jobs, runs and datasets to the models of Marquez's API.
+
+- node: a job or dataset of the graph of lineage, which has fewer facets than the job itself
+- `first`, `last`: the earliest and the latest event that mentions something, in microseconds
+- book: the facets of a run, job or dataset; `plain()` decodes all of them
+"""
 
 from __future__ import annotations
 
@@ -63,7 +68,10 @@ class Converter:
         return latest_of(self._state)
 
     def job(self, job: Job) -> marquez.Job:
-        """Return a job with its latest runs and facets."""
+        """Return a job with its latest runs and facets.
+
+        Marquez has no model of the jobType facet, so its values are the `labels`: TASK, AIRFLOW.
+        """
         runs = runs_of(self._state, job)
         kind = job.facets.get("jobType")
         version = self.versions.current_of_job(job, runs)
@@ -141,7 +149,7 @@ class Converter:
     def _naming(self, run: Run) -> list[Run]:
         """Return the runs that name a run as parent or root, even if the id resolves to another."""
         found = {run.key: run}
-        waiting = [run]
+        waiting = [run]  # the runs that name one of these runs, and so on
         while waiting:
             new = (waiting.pop().children or set()) - found.keys()
             waiting += [found.setdefault(key, self._state.runs[key]) for key in sorted(new)]

@@ -107,7 +107,8 @@ def sources_of(state: State) -> dict[str, Source]:
 def intervals(now: datetime, period: str, timezone: str) -> list[tuple[int, int]]:
     """Return the last 24 hours or the last 7 days of a time zone: start and end in microseconds.
 
-    `period` is day or week in any case. Raises ConfigError for an unknown time zone.
+    The last interval is the present hour or day. `period` is day or week in any case. Hours are
+    those of UTC, so the time zone matters for a week only: an unknown one raises ConfigError.
     """
     if period.upper() == "DAY":
         last = now.replace(minute=0, second=0, microsecond=0)

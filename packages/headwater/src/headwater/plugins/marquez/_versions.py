@@ -1,4 +1,8 @@
-"""Versions of datasets and jobs, with ids derived from their content."""
+"""Versions of datasets and jobs, with ids derived from their content.
+
+- label: the name of a dataset version: that of the version facet, or else the id of the run
+- use: a dataset as an input or output of one run
+"""
 
 from __future__ import annotations
 
@@ -107,6 +111,8 @@ class Versions:
             return self._id(name, use.version), writers[0] if writers else None
         start = start_of(run) or 0
         last = bisect_right(times, start)
+        # Writers that started at the same time count unless they are related: a task cannot have
+        # read what its own run or parent wrote afterwards.
         while last and times[last - 1] == start and self._are_related(run, written[last - 1][1]):
             last -= 1
         label, writer, _ = written[last - 1] if last else (_INITIAL, None, None)

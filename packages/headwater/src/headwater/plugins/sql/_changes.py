@@ -1,8 +1,10 @@
 """Interpret UPDATE, DELETE and MERGE as the SELECT whose rows they write.
 
-`session` has the tables and temporary tables that the statement can see. A value goes into a column
-of the changed table, the target. The SELECT has one item per value, so `_query` finds the origins
-of each.
+For example, UPDATE t SET a = s.x FROM s is read as SELECT s.x FROM t, s, whose item goes into `a`.
+
+- `session`: the tables and temporary tables that the statement can see
+- target: the changed table; `values_by_column` has the values that go into each of its columns
+- origins of a value: the columns of tables that it comes from; `_query` finds them per item
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ _NAME_PARTS = "this", "db", "catalog", "alias"
 
 
 def _named_in(from_: exp.Expr, target: exp.Expr) -> exp.Table | None:
-    """Return the table in FROM whose alias is the name of the target."""
+    """Return the table in FROM whose alias is the target's name: t for `UPDATE a … FROM t AS a`."""
     if not isinstance(target, exp.Table) or target.db:
         return None
     items = (from_.this, *(join.this for join in from_.this.args.get("joins") or ()))
@@ -60,14 +62,18 @@ def _assigned(equation: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
     for index, column in enumerate(target.expressions):
         if isinstance(value, exp.Tuple):
             yield column.name, value.expressions[index]
-        else:
-            one = value.copy()
-            one.unnest().set("expressions", [one.unnest().expressions[index]])
-            yield column.name, one
+        else:  # a subquery: a copy of it with only the item of this column
+            subquery = value.copy()
+            subquery.unnest().set("expressions", [subquery.unnest().expressions[index]])
+            yield column.name, subquery
 
 
 def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:
-    """Return what DELETE reads and writes."""
+    """Return what DELETE reads and writes.
+
+    Without USING or WHERE, it removes all rows and has the kind "truncate": nothing of the former
+    contents is left.
+    """
     if not parsed.this:  # DELETE t USING …, without FROM
         parsed.set("this", parsed.args["tables"][0])
     using, where = parsed.args.get("using") or [], parsed.args.get("where")
@@ -100,11 +106,12 @@ def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
             ]
         elif isinstance(then, exp.Insert):
             pairs = _inserted_values(then, names)
-        else:
+        else:  # DELETE and DO NOTHING write no value
             continue
         for name, value in pairs:
             values_by_column.setdefault(name, []).append(value)
     if parsed.meta.get("removes_duplicates") and isinstance(source, exp.Table):
+        # REMOVE DUPLICATES of Redshift inserts whole rows of the source: columns match in order.
         names = columns_of(source, session)
         for name, own in zip(columns_of(target, session) or names, names, strict=False):
             values_by_column[name] = [exp.column(own, table=source.alias_or_name)]
@@ -146,9 +153,9 @@ def _excluded(then: exp.Expr | None) -> set[str]:
 def _all_values(
     source: exp.Expr, names: list[str], session: Session, *, by_name: bool
 ) -> list[tuple[str, exp.Expr]]:
-    """Return the columns of a target with those of the source of a MERGE.
+    """Return the columns `names` of a target, each with the column of the source that fills it.
 
-    If only one side is known, its names are used for both.
+    Columns match by name, or else in order. If only one side is known, its names are used for both.
     """
     if isinstance(source, exp.Table):
         own = columns_of(source, session)

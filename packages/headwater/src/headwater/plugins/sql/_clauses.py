@@ -75,7 +75,10 @@ def flat(node: exp.Expr | None) -> Iterator[exp.Expr]:
 def names_of_using(
     join: exp.Join, before: Iterable[Relation], after: Iterable[Relation]
 ) -> list[str]:
-    """Return the columns of USING, or those that a NATURAL JOIN compares."""
+    """Return the columns of USING, or those that a NATURAL JOIN compares.
+
+    `before` are the relations on the left side of the join, `after` those on its right side.
+    """
     if join.method == "NATURAL":
         own = {name for relation in after for name in relation.by_name}
         return [name for relation in before for name in relation.by_name if name in own]
@@ -83,7 +86,11 @@ def names_of_using(
 
 
 def names_by_name(node: exp.SetOperation, left: Relation, right: Relation) -> list[str]:
-    """Return the columns of a set operation BY NAME, such as INNER UNION ALL BY NAME ON (a)."""
+    """Return the columns of a set operation BY NAME, such as INNER UNION ALL BY NAME ON (a).
+
+    These are the columns of ON; with LEFT those of the left side; with INNER those of both sides;
+    otherwise those of any side.
+    """
     if on := node.args.get("on"):
         return [item.name for item in on]
     names = dict.fromkeys((*left.by_name, *right.by_name))
@@ -101,9 +108,13 @@ def scalars_of(node: exp.Expr) -> list[exp.CTE]:
 
 
 def row_of(item: exp.Dot, frame: Frame) -> exp.Column | None:
-    """Return the row of a source that `(row).name` or `(row).*` names; None for a column."""
+    """Return the row of a source that `(row).name` or `(row).*` names; None for a column.
+
+    A name that is both a source and a column means the column.
+    """
     column = item.this.unnest()
-    if not isinstance(column, exp.Column) or column.table or column is item.this:
+    has_parentheses = column is not item.this  # without them, it is `table.column`
+    if not isinstance(column, exp.Column) or column.table or not has_parentheses:
         return None
     is_row = frame.has_source(column.name) and not frame.is_visible(column.name)
     return column if is_row else None

@@ -1,4 +1,8 @@
-"""Interpret ON CONFLICT DO UPDATE, and ON DUPLICATE KEY UPDATE, as a change of the target."""
+"""Interpret ON CONFLICT DO UPDATE, and ON DUPLICATE KEY UPDATE, as a change of the target.
+
+The clause is read as a SELECT from the target and the rows to insert, whose items are the new
+values. What it reads is added to the INSERT, the `statement`.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,7 @@ def read_conflict(
 
 
 def _tables_named_in(conflict: exp.Expr, query: exp.Expr) -> Iterator[exp.Table]:
-    """Yield the tables of the query whose columns the clause names, as MySQL allows."""
+    """Yield the tables of the query whose columns the clause `conflict` names, as MySQL allows."""
     named = {column.table for column in conflict.find_all(exp.Column)}
     from_ = query.args.get("from_")
     joins = query.args.get("joins") or ()
@@ -85,6 +89,7 @@ def _qualified(value: exp.Expr, target: str) -> exp.Expr:
 
 
 def _outside_queries(root: exp.Expr) -> Iterator[exp.Column]:
+    """Yield the columns that are not in a subquery, whose columns belong to its own FROM."""
     for column in root.find_all(exp.Column):
         if column.find_ancestor(exp.Select) is None:
             yield column

@@ -38,12 +38,13 @@ def parsed_statement(sql: str, dialect: str, steps: Steps) -> exp.Expr:
         SqlglotError: the statement cannot be parsed.
         UnreadError: it is empty, has several statements or takes too long.
     """
-    try:
+    try:  # unchanged first: the patterns of `_plain` would also match within strings
         parsed = parse_statement(sql, dialect, steps)
     except ParseError:
         if (plain := _plain(sql)) == sql:
             raise
         return parse_statement(plain, dialect, steps)
+    # sqlglot returns a statement that it does not understand as a Command
     if isinstance(parsed, exp.Command) and (plain := _plain(sql)) != sql:
         return parse_statement(plain, dialect, steps)
     return parsed
@@ -64,7 +65,7 @@ def split(parsed: exp.Expr) -> Iterator[exp.Expr]:
     """
     if isinstance(parsed, exp.MultitableInserts):
         yield from _inserts(parsed)
-    elif isinstance(parsed, exp.Cache):
+    elif isinstance(parsed, exp.Cache):  # CACHE TABLE of Spark creates a temporary table
         temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
         query = parsed.expression or exp.select("*").from_(parsed.this.copy())
         yield exp.Create(this=parsed.this, kind="TABLE", expression=query, properties=temporary)
@@ -77,6 +78,7 @@ def split(parsed: exp.Expr) -> Iterator[exp.Expr]:
                 table.set("this", exp.to_identifier(f"@{table.this.name}"))
             if isinstance(table.this, exp.DynamicIdentifier) and table.this.this.is_string:
                 _replace(table, table.this.this.name)
+        # INSERT INTO t TABLE s
         if isinstance(parsed, exp.Insert) and isinstance(parsed.args.get("source"), exp.Table):
             parsed.set("expression", exp.select("*").from_(parsed.args["source"].copy()))
         yield from _changes_in_ctes(parsed)
@@ -124,7 +126,7 @@ def _inserts(parsed: exp.MultitableInserts) -> Iterator[exp.Insert]:
     """
     source, before = parsed.args["source"], list[exp.Expr]()
     for item in parsed.expressions:
-        if isinstance(item, exp.Insert):
+        if isinstance(item, exp.Insert):  # of Spark: each part is a query of the common FROM
             if isinstance(item.expression, exp.Select):
                 item.expression.set("from_", exp.From(this=source.copy()))
             yield item
@@ -142,7 +144,11 @@ def _inserts(parsed: exp.MultitableInserts) -> Iterator[exp.Insert]:
 
 
 def _changes_in_ctes(parsed: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the changes in common table expressions; each is replaced by the rows it returns."""
+    """Yield the changes in common table expressions; each is replaced by the rows it returns.
+
+    For `WITH a AS (DELETE FROM t RETURNING x) INSERT INTO u SELECT x FROM a`, the DELETE is yielded
+    and `a` becomes `SELECT x FROM t`. `parsed` is changed in place.
+    """
     with_ = parsed.args.get("with_")
     before: list[exp.Expr] = []
     for cte in list(with_.expressions) if with_ else ():

@@ -78,6 +78,7 @@ def _with_kind(*nodes: exp.Expr | None, kind: Kind) -> Iterator[_Part]:
 
 
 def _choice(node: exp.Expr) -> Iterator[_Part]:
+    """Yield the conditions and the values of an expression of `_CHOICES`, such as CASE and IF."""
     for names, kind in zip(_CHOICES[type(node)], (CONDITIONAL, _TRANSFORMATION), strict=True):
         for name in names:
             yield from _with_kind(*ensure_list(node.args.get(name)), kind=kind)
@@ -93,12 +94,18 @@ def _decode(node: exp.Expr) -> Iterator[_Part]:
 
 
 def _window(node: exp.Expr) -> Iterator[_Part]:
+    """Yield the function of a window, and its PARTITION BY and ORDER BY."""
     yield node.this, IDENTITY
     spec = (*node.args.get("partition_by", ()), node.args.get("order"))
     yield from _with_kind(*spec, kind=_WINDOW)
 
 
 def _within_group(node: exp.Expr) -> Iterator[_Part]:
+    """Yield the function and the ORDER BY of f(…) WITHIN GROUP (ORDER BY x).
+
+    The value of a percentile or mode comes from x; other functions, such as LISTAGG, are only
+    sorted by it.
+    """
     yield node.this, IDENTITY
     yield node.expression, _AGGREGATION if isinstance(node.this, _ORDERED_SET) else SORT
 

@@ -33,7 +33,7 @@ def pivoted(pivot: exp.Pivot, relation: Relation, origins_of: OriginsOf) -> Rela
     if pivot.unpivot:
         added = _unpivoted(pivot, origins_of)
         return Relation((*unused, *added), relation.rows, relation.is_whole)
-    if group := pivot.args.get("group"):
+    if group := pivot.args.get("group"):  # DuckDB's GROUP BY replaces the unused columns
         unused = tuple((item.name, origins_of(item, IDENTITY)) for item in group.expressions)
     rows = relation.rows | under(GROUP_BY, NONE.union(*(origins for _, origins in unused)))
     keys = NONE.union(*(origins_of(field.this, CONDITIONAL) for field in fields))
@@ -42,6 +42,7 @@ def pivoted(pivot: exp.Pivot, relation: Relation, origins_of: OriginsOf) -> Rela
     if not names:  # they are in the data
         values = NONE.union(*aggregates)
         return Relation(unused, rows, is_whole=False, other=lambda _: values)
+    # the columns of a value are next to each other, one per aggregate
     added = [(name, aggregates[place % len(aggregates)]) for place, name in enumerate(names)]
     return Relation((*unused, *added), rows, relation.is_whole)
 
@@ -68,7 +69,11 @@ def _expanded(field: exp.Expr, relation: Relation) -> exp.Expr:
 
 
 def _unpivoted(pivot: exp.Pivot, origins_of: OriginsOf) -> NamedColumns:
-    """Return the columns of names and of values; `(a, b) FOR …` has several columns of values."""
+    """Return the columns that UNPIVOT adds: one with names per FOR, and those with values.
+
+    `UNPIVOT (v FOR n IN (a, b))` adds `n`, which has no origins, and `v`, which comes from both
+    a and b. `(v, w) FOR n IN ((a, b), (c, d))` adds `v` from a and c, and `w` from b and d.
+    """
     fields = pivot.args["fields"]
     names = [name for item in pivot.expressions for name in _items(item)]
     groups = [list(_items(value.unalias())) for field in fields for value in field.expressions]
@@ -80,6 +85,7 @@ def _unpivoted(pivot: exp.Pivot, origins_of: OriginsOf) -> NamedColumns:
 
 
 def _items(item: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the items of `(a, b)`, or the expression of a single one without its alias."""
     if isinstance(item, exp.Tuple):
         yield from item.expressions
     else:

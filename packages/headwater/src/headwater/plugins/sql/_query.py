@@ -1,8 +1,16 @@
-"""Column lineage of a query, by one pass over it from its sources to its columns."""
+"""Column lineage of a query, by one pass over it from its sources to its columns.
+
+- relation: the columns of a table or query with the origins of each, and `rows`: the origins of the
+  choice of rows, such as those of WHERE
+- frame: the names that are visible within one SELECT; `outer` is that of the query around it
+- whole: of a relation, all of its columns are known
+- to use: record columns that the query names (`used`), though no result may depend on them
+- to mark: record that a node was interpreted; other columns make the uses unknown
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -12,57 +20,22 @@ from headwater.plugins.sql._clauses import (
     column_name,
     fields_of,
     flat,
-    is_opaque,
     names_a_table,
     names_by_name,
     names_of_using,
-    parts_of_window,
-    plain_column,
     row_of,
     scalars_of,
-    variable_name,
 )
-from headwater.plugins.sql._kinds import FILTER, GROUP_BY, IDENTITY, JOIN, SORT, parts_of
+from headwater.plugins.sql._expressions import ExpressionReader
+from headwater.plugins.sql._kinds import FILTER, GROUP_BY, JOIN, SORT
 from headwater.plugins.sql._pivots import pivot_of, pivoted
-from headwater.plugins.sql._stars import PSEUDO_COLUMNS, chooses_columns, is_hidden, name_pattern
-from headwater.plugins.sql.relations import (
-    NONE,
-    Frame,
-    NamedColumns,
-    Relation,
-    Resolved,
-    combined,
-    under,
-)
-from headwater.plugins.sql.steps import Steps
-from headwater.sql.reader import Kind, Origin, Origins, Table
+from headwater.plugins.sql._stars import chooses_columns, name_pattern
+from headwater.plugins.sql.relations import NONE, Frame, NamedColumns, Relation, combined, under
+from headwater.sql.reader import Kind, Origins
 
 
-class Reader:
-    """Interpreter of queries.
-
-    `table` resolves a name that is not a CTE, and `variable` one that is not a column. `ctes`
-    are those of WITH by name, and `steps` limits the work.
-    """
-
-    def __init__(
-        self,
-        table: Callable[[exp.Table], Relation],
-        dialect: str,
-        variable: Callable[[str], Origins | None],
-        steps: Steps,
-    ) -> None:
-        self._table = table
-        self._dialect = dialect
-        self._variable = variable
-        self._steps = steps
-        self.has_unknown_columns = False
-        self.has_unknown_uses = False
-        """True if the query may use columns that are not in `used`, nor origins of its result."""
-        self.used: set[tuple[Table, str]] = set()
-        """The columns of tables that expressions name, even if no result depends on them."""
-        self._read: set[int] = set()
-        """The ids of the nodes that name columns and were interpreted."""
+class Reader(ExpressionReader):
+    """Interpreter of queries. `ctes` are the relations of WITH by name."""
 
     def query(
         self,
@@ -92,13 +65,14 @@ class Reader:
         rows = rows.union(*(self._origins(part, frame, kind) for kind, part in clauses(node)))
         return replace(found, rows=found.rows | rows)
 
-    def has_unread_columns(self, node: exp.Expr) -> bool:
-        """Return True if some columns in a query were not interpreted, as in MATCH_RECOGNIZE."""
-        return any(id(column) not in self._read for column in node.find_all(exp.Column))
-
     def _ctes(
         self, node: exp.Expr, outside: Mapping[str, Relation], outer: Frame | None
     ) -> Mapping[str, Relation]:
+        """Return the CTEs that a query sees: those `outside` of it, and those of its WITH.
+
+        A recursive one is interpreted until its origins do not change any more: each pass can add
+        origins of its own columns. ClickHouse's scalars are no queries, see `_from`.
+        """
         with_ = node.args.get("with_")
         if not with_:
             return outside
@@ -121,6 +95,11 @@ class Reader:
     def _set_operation(
         self, node: exp.SetOperation, ctes: Mapping[str, Relation], outer: Frame | None
     ) -> Relation:
+        """Return the columns of UNION, EXCEPT or INTERSECT, of which rows match by place or name.
+
+        If a side has unknown columns, the places are unknown, so no column is; each name that is
+        used later has the origins of that name on both sides.
+        """
         left = self.query(node.this, ctes, outer)
         right = self.query(node.expression, ctes, outer)
         rows = left.rows | right.rows
@@ -143,6 +122,10 @@ class Reader:
     def _values(
         self, node: exp.Values, ctes: Mapping[str, Relation], outer: Frame | None
     ) -> Relation:
+        """Return the columns of VALUES, each with the origins of its values in all rows.
+
+        Without an alias with names, they are called column1, column2 and so on.
+        """
         frame = Frame(outer, ctes)
         rows = [
             row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions
@@ -157,6 +140,10 @@ class Reader:
     def _select(
         self, node: exp.Select, ctes: Mapping[str, Relation], outer: Frame | None
     ) -> Relation:
+        """Return the columns of a SELECT, and the origins of its conditions, groups and order.
+
+        If exactly one `*` has unknown columns, a name that is not in the result is one of it.
+        """
         frame = Frame(outer, ctes)
         rows = self._from(node, frame)
         columns, stars, fields = self._projections(node, frame)
@@ -312,6 +299,11 @@ class Reader:
         return rows
 
     def _join(self, item: exp.Join, frame: Frame, before: Mapping[str, Relation]) -> Origins:
+        """Add the right side of a JOIN; return the origins of its rows and conditions.
+
+        `before` are the sources on the left. The columns of USING and NATURAL are merged into
+        `frame.shared`: from the right side for RIGHT, both for FULL, and else the left side.
+        """
         rows = self._add(item.this, frame)
         after = [relation for name, relation in frame.sources.items() if name not in before]
         for name in names_of_using(item, before.values(), after):
@@ -368,6 +360,7 @@ class Reader:
         return name or (names[0] if names else ""), relation
 
     def _derived(self, item: exp.Subquery, frame: Frame) -> Relation:
+        """Return the relation of a subquery in FROM, or of joins in parentheses with an alias."""
         if not isinstance(item.this, exp.Table):
             is_lateral = self._dialect == "duckdb"  # without the keyword LATERAL
             return self.query(item, frame.ctes, frame if is_lateral else frame.outer)
@@ -382,12 +375,20 @@ class Reader:
         return relation.renamed(names)
 
     def _pivoted(self, pivot: exp.Pivot, relation: Relation, frame: Frame) -> Relation:
+        """Return a relation after PIVOT or UNPIVOT.
+
+        The columns that PIVOT does not name group the rows, so unknown ones are used too.
+        """
         inner = Frame(frame.outer, frame.ctes, {"": relation})
         self._mark(*pivot.find_all(exp.Column))
         self.has_unknown_uses |= not (pivot.unpivot or relation.is_whole)
         return pivoted(pivot, relation, lambda item, kind: self._origins(item, inner, kind))
 
     def _group(self, node: exp.Select, frame: Frame, columns: NamedColumns) -> Origins:
+        """Return the origins of GROUP BY and DISTINCT ON.
+
+        GROUP BY ALL groups by the items of SELECT without an aggregate.
+        """
         items: list[exp.Expr] = []
         if group := node.args.get("group"):
             items += flat(group)
@@ -398,6 +399,7 @@ class Reader:
         return NONE.union(*(self._item(item, frame, columns, GROUP_BY) for item in items))
 
     def _order(self, node: exp.Expr, frame: Frame, columns: NamedColumns) -> Origins:
+        """Return the origins of ORDER BY, whose names refer first to `columns` of the result."""
         rows = NONE
         order = node.args.get("order")
         for key in (item.this for item in order.expressions) if order else ():
@@ -421,80 +423,6 @@ class Reader:
             return self._origins(item, frame, kind)
         place = int(item.name) - 1
         return under(kind, columns[place][1]) if 0 <= place < len(columns) else NONE
-
-    def _origins(self, node: exp.Expr, frame: Frame, kind: Kind = IDENTITY) -> Origins:
-        """Return the origins of an expression used as `kind`. Iterates: chains may be long."""
-        found: set[Origin] = set()
-        stack = [(node, kind)]
-        while stack:
-            part, kind = stack.pop()
-            self._steps.take()
-            part = self._plain(part, frame)
-            if isinstance(part, exp.Column):
-                found |= under(kind, self._column(part, frame))
-            elif isinstance(part, exp.Query) or (
-                isinstance(part, exp.Exists) and isinstance(part.this, exp.Query)
-            ):
-                is_query = isinstance(part, exp.Query)
-                inner = self.query(part if is_query else part.this, frame.ctes, frame)
-                found |= under(kind, inner.rows)
-                self.has_unknown_uses |= is_query and not inner.is_whole
-                if is_query:
-                    found |= under(kind, NONE.union(*(origins for _, origins in inner.columns)))
-            elif (name := variable_name(part)) and (value := self._variable(name)):
-                found |= under(kind, value)
-            elif isinstance(part, exp.Star):
-                if not isinstance(part.parent, exp.Count):
-                    found |= under(kind, self._resolved(frame.whole("")))
-            else:
-                self.has_unknown_uses |= is_opaque(part, self._dialect)
-                stack += [(child, kind.over(way)) for child, way in parts_of(part)]
-                for window in parts_of_window(part, frame.windows):
-                    stack += [(child, kind.over(way)) for child, way in parts_of(window)]
-        return frozenset(found)
-
-    def _plain(self, part: exp.Expr, frame: Frame) -> exp.Expr:
-        """Return a part of an expression, or the column that it is another form of."""
-        if isinstance(part, exp.Grouping | exp.GroupingId):
-            self._mark(*part.find_all(exp.Column))  # GROUP BY has the same columns
-        if not (pair := plain_column(part, frame)):
-            return part
-        self._mark(pair[0])
-        return pair[1]
-
-    def _column(self, column: exp.Column, frame: Frame) -> Origins:
-        self._mark(column)
-        if not frame.is_visible(column.name):
-            is_level = column.table and column.name == "level"  # also a usual name of a column
-            if column.name in PSEUDO_COLUMNS.get(self._dialect, ()) and not is_level:
-                return NONE
-            if is_hidden(column.name, self._dialect):
-                return NONE
-            if not column.table and (variable := self._variable(column.name)) is not None:
-                return variable
-        resolved = frame.whole(column.table) if column.is_star else frame.column(column)
-        if resolved is None:
-            self.has_unknown_columns = self.has_unknown_uses = True
-            return NONE
-        return self._resolved(resolved)
-
-    def _resolved(self, resolved: Resolved) -> Origins:
-        self.has_unknown_uses |= not resolved.is_certain
-        self._steps.take(len(resolved.origins))
-        return self._use(resolved.origins)
-
-    def _mark(self, *nodes: exp.Expr) -> None:
-        self._read.update(map(id, nodes))
-
-    def _use_whole(self, *relations: Relation) -> None:
-        """Use all columns of some relations, because their equal rows are combined."""
-        for relation in relations:
-            self.has_unknown_uses |= not relation.is_whole
-            self._use(NONE.union(*(origins for _, origins in relation.columns)))
-
-    def _use(self, origins: Origins) -> Origins:
-        self.used |= {(origin.table, origin.column) for origin in origins}
-        return origins
 
 
 _STEPS_OF_A_QUERY = 10

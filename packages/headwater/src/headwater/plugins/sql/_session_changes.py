@@ -58,7 +58,8 @@ def after_use(sql: str, session: Session) -> Session:
     if found := _USE.match(sql):
         return _used(found, session)
     if (found := _PATH.match(sql)) and session.dialect in ("postgres", "redshift"):
-        if found[2] and _plain(found[1]) not in ("", session.schema):
+        has_several = found[2] is not None  # a comma after the first schema
+        if has_several and _plain(found[1]) not in ("", session.schema):
             raise UnreadError("the search_path has several schemas")
         return replace(session, used_schema="" if found[2] else _plain(found[1]))
     found = _RENAME.match(sql)
@@ -69,6 +70,11 @@ def after_use(sql: str, session: Session) -> Session:
 
 
 def _used(found: re.Match[str], session: Session) -> Session:
+    """Return the session after USE, of which `found` has the kind and up to two names.
+
+    `USE a.b` sets the database a and the schema b. One name is the schema or the database,
+    depending on the kind and the dialect; a new database begins in its first schema.
+    """
     kind, first, second = (found[1] or "").lower(), _plain(found[2]), _plain(found[3] or "")
     if second:
         return replace(session, database=first, used_schema=second)
@@ -162,7 +168,10 @@ def assignment(sql: str, dialect: str) -> str:
 
 
 def table_variables(parsed: exp.Expr) -> list[exp.Create]:
-    """Return the temporary tables that DECLARE @t TABLE (…) of T-SQL creates."""
+    """Return DECLARE @t TABLE (…) of T-SQL as statements CREATE TABLE "@t" (…).
+
+    A name that begins with @ is a temporary table (`Session.is_temporary`).
+    """
     found = []
     for item in parsed.find_all(exp.DeclareItem):
         if isinstance(schema := item.args.get("kind"), exp.Schema):

@@ -3,6 +3,12 @@
 Queries read a text themselves if its result is missing, and get the same result. This reader
 therefore need not be exact: it only has to find nearly all texts that queries will read. A thread
 finds the texts in short steps, and a process of low priority reads them.
+
+- text: the SQL of a run; its key identifies it together with the other arguments of reading, such
+  as the known columns
+- packed: a result as bytes, as it is stored in the log's database and kept in RESULTS, the cache of
+  this process that queries use
+- pass: a check of all runs, in contrast to that of the runs that changed
 """
 
 from __future__ import annotations
@@ -136,7 +142,9 @@ class SqlReader(ThreadedWorker):
     def step(self) -> bool:
         """Do the next part of the work; return False if nothing is left. Raises LogError.
 
-        Texts that a query has read in the meantime are stored without reading them again.
+        Find texts, read them, store their results, and at the end of a pass remove those that no
+        run needs. Texts that a query has read in the meantime are stored without reading them
+        again.
         """
         found, is_done = self._unread()
         texts = {key: item for key, item in found.items() if not self._take_known(key)}
@@ -210,7 +218,10 @@ class SqlReader(ThreadedWorker):
         self._names |= dict.fromkeys((*names, *renamed))
 
     def _are_inputs_changed(self, state: State, dataset: DatasetName) -> bool:
-        """Return True if the names or the schema of a dataset changed, or at the first call."""
+        """Return True if the names or the schema of a dataset changed, or at the first call.
+
+        These are the inputs of reading: texts that use the dataset then have other arguments.
+        """
         records = records_of(state, dataset)
         schemas = (record.facets.packed(Schema.KEY) for record in records)
         inputs = hash((*state.identity.names(dataset), *schemas))
@@ -240,7 +251,11 @@ class SqlReader(ThreadedWorker):
         return None
 
     def _is_repeated(self, run: Run) -> bool:
-        """Return True if a run with the same job, text and datasets was just checked."""
+        """Return True if a run with the same job, text and datasets was just checked.
+
+        Its text has the same key. Runs of one job follow each other, so only those of the last job
+        are remembered.
+        """
         text = (run.code.packed(Sql.KEY), frozenset(run.inputs), frozenset(run.outputs))
         if self._last is None or self._last[0] != run.key.job:
             self._last = run.key.job, set()
@@ -333,10 +348,12 @@ def _readings(state: State, run: Run) -> Iterator[tuple[str, Arguments]]:
 
     The first item has no known columns, as when its event arrives, or is read again by a start
     without a snapshot (see `events._sql_datasets`). The second one has the columns of tables that
-    are known when a query is answered.
+    are known when a query is answered. Arguments that are a str are the reason why the text cannot
+    be read.
     """
     if (text := text_of_run(state, run)) is None:
         return
+    # Datasets that were added because only the text names them were not known at the arrival.
     added = {name.name for name, use in run.inputs.items() if use.facets.get(ONLY_IN_TEXT)}
     of_event = text._replace(others=text.others - added).arguments()
     for arguments in (of_event, text.arguments(TextNames(state, run, text).columns)):

@@ -1,6 +1,7 @@
-"""The edges between tables and columns that an SQL file states.
+"""The edges between tables and columns that an SQL file states, for `headwater check --base`.
 
-The files of a change are compared without a database, so schemas are unknown.
+The versions of a file before and after a change are compared without a database, so schemas are
+unknown.
 """
 
 from __future__ import annotations
@@ -85,7 +86,11 @@ def _without_templates(text: str, name: str) -> str:
 
 
 def _targets(part: Part) -> Iterator[str]:
-    """Yield the tables that a statement writes, or that it defines, changes or drops."""
+    """Yield the tables that a statement writes, or that it defines, changes or drops.
+
+    One without a `Statement` moves no data; if it is a definition, such as CREATE TABLE t (a int),
+    it is parsed again for its tables.
+    """
     for statement in part.statements:
         if statement.target and not statement.temporary:
             yield _name(statement.target)

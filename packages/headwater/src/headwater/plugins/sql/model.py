@@ -26,6 +26,7 @@ class Statement:
     """Inputs and output of a statement. Files are URLs; temporary tables are not among them."""
 
     kind: str
+    """Such as `insert`, `update`, `merge`, `ctas` (CREATE TABLE AS), `view`, `drop` or `query`."""
     shape: str
     """Digest that is the same for statements that differ in literals only."""
     target: Table | None = None
@@ -65,7 +66,9 @@ class Statement:
 def after(temporary: Temporary, statement: Statement) -> dict[str, SessionTable]:
     """Return a session's temporary tables after a statement succeeded.
 
-    `temporary` are the tables before it, by name. A table that it reads but does not write stays.
+    `temporary` are the tables before it, by name; the result is a new dict. A table that it reads
+    but does not write stays. Rows are added to those before, also by UPDATE and MERGE, unless the
+    statement creates the table again (`layout`) or empties it.
     """
     tables = dict(temporary)
     for name in statement.temporary:

@@ -159,6 +159,7 @@ class Frame:
         return self.whole(name) if source is not None else None
 
     def _only_table(self, name: str) -> Resolved | None:
+        """Return the column of the nearest query with a single table, despite its known schema."""
         for frame in self._outwards():
             if (found := frame._undocumented(name)) is not None:
                 return Resolved(found)
@@ -177,6 +178,7 @@ class Frame:
             frame = frame.outer
 
     def _visible(self, name: str) -> Origins | None:
+        """Return a column that a known schema has, or an alias of SELECT; None without one."""
         if name in self.shared:
             return self.shared[name]
         found = [source.by_name[name] for source in self.sources.values() if name in source.by_name]

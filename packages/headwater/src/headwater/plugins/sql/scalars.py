@@ -1,4 +1,7 @@
-"""The tables that a text reads in scalar subqueries, and all other tables of the text."""
+"""The tables that a text reads in scalar subqueries, and all other tables of the text.
+
+OpenLineage's Spark listener does not report the former, so `sql.omitted` adds them to the inputs.
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,11 @@ _MAY_HAVE_LOCAL = re.compile(r"\bwith\b|\btemp(?:orary)?\b|\(", re.I)
 
 
 def read_script(text: str, arguments: Arguments) -> Script | Unread:
-    """Return what one or more statements read and write, or why one cannot be read."""
+    """Return what one or more statements read and write, or why one cannot be read.
+
+    Two caches are tried first: of results in this process, and of packed ones (`results`), which
+    also have those that the background reader stored.
+    """
 
     def read() -> Script | Unread:
         key = key_of(text, arguments)

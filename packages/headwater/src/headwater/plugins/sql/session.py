@@ -103,8 +103,10 @@ class Session:
     def table(self, found: exp.Table) -> Table:
         """Return the table of a name, with the session's database and schema where it has none.
 
-        If exactly one known table has the name, its schema is meant. Raises UnreadError for a
-        wildcard of BigQuery, which stands for several tables.
+        The schema is that of USE; else that of the only known or reported table of the name; else
+        the default one. A known dataset may have fewer parts: the result is then spelled like it,
+        as ("", "", "t"). Raises UnreadError for a wildcard of BigQuery, which stands for several
+        tables.
         """
         name, schema = found.name, found.db
         if "*" in name and self.dialect == "bigquery":

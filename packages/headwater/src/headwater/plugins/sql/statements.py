@@ -160,7 +160,8 @@ def _statement(parsed: exp.Expr, session: Session) -> Statement | None:
 def _create(parsed: exp.Create, session: Session) -> Statement | None:
     """Read CREATE TABLE or VIEW with a query or a clone; None if no data moves.
 
-    A temporary table without a query is read too, because later statements may fill it.
+    A temporary table without a query is read too, because later statements may fill it. The layout
+    of one with a query is empty: `model.after` adds the columns with their origins.
     """
     if parsed.kind not in ("TABLE", "VIEW"):
         return None
@@ -351,7 +352,8 @@ def _append(found: re.Match[str], session: Session) -> Statement:
     target, source = (session.table(name) for name in names)
     statement = Statement("append", _digest(found[0].lower()), target, tables=[source])
     target_columns, source_columns = (session.columns.get(table, {}) for table in (target, source))
-    # Without FILLTARGET, both have the same columns; one may be missing in the catalog.
+    # Without FILLTARGET, both have the same columns; the schema of one may be unknown, then the
+    # columns of the other one are used. FILLTARGET allows columns that only the target has.
     shared = (
         [name for name in source_columns if name in target_columns]
         if target_columns and source_columns
@@ -365,6 +367,7 @@ def _append(found: re.Match[str], session: Session) -> Statement:
 
 
 def _truncate(parsed: exp.TruncateTable, session: Session) -> Statement | None:
+    """Return a statement that empties temporary tables; None for other tables: no data moves."""
     names = [table.name for table in parsed.expressions if session.is_temporary(table)]
     return Statement("truncate", "", temporary=tuple(names)) if names else None
 

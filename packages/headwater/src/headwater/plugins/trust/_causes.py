@@ -24,7 +24,7 @@ class Cause(NamedTuple):
     node: Node
     """The failed task, also if one of its queries failed; else the subject of the finding."""
     run: Run | None
-    """The lowest failed or stale run."""
+    """The lowest failed or stale run, which may be that of a query; None for other findings."""
     finding: Finding
     """The finding about the lowest failed run, or the only finding."""
     parts: list[HealthFinding]
@@ -38,10 +38,11 @@ class Cause(NamedTuple):
 def causes_of_findings(state: State, findings: Iterable[HealthFinding]) -> list[Cause]:
     """Return the causes of findings.
 
-    A failed pipeline has one cause per failed task. Failed checks that a failed run reported have
-    the same cause as the run.
+    A failed pipeline has one cause per failed task, of which several queries may have failed. A
+    failed check belongs to the cause of the failed run that reported it, if that is one cause;
+    otherwise it is a cause of its own.
 
-    Causes are in the order of the first finding of each.
+    Causes are in the order of the first finding of each, those of checks alone at the end.
     """
     found: dict[tuple[str, Node], Cause] = {}
     checks: list[HealthFinding] = []
@@ -74,9 +75,10 @@ def open_causes(state: State, findings: Iterable[HealthFinding]) -> int:
 
 
 def _cause_of(state: State, finding: Finding) -> Cause:
-    """Return the cause of a finding, without findings yet.
+    """Return the cause of a finding, without findings yet: the caller adds them to `parts`.
 
-    Its node is the task of a failed query, or else the subject of the finding.
+    The node is the task of a failed or stale query, so that all queries of one task have one cause;
+    the run stays that of the query. Without a query, the node is the subject of the finding.
     """
     node, run_id = find_node(state, finding["subject"]), finding["runId"]
     if run_id is None or node.type != "job":

@@ -3,7 +3,9 @@
 `examples/contract.yaml` documents every key. A text also matches names that end with it after a
 dot, slash or colon; `*` matches any characters.
 
-"Captured" is the lineage that producers reported, in contrast to "declared".
+- captured: the lineage that producers reported; declared: that of the contract
+- text: a name in the contract, also the key of a job or dataset
+- subject of a finding: the job or dataset that it is about
 """
 
 from __future__ import annotations
@@ -175,7 +177,7 @@ def _job_differences(
         ("output", declared.outputs, actual.outputs),
     ):
         for pattern in texts:
-            if "*" not in pattern:
+            if "*" not in pattern:  # it names one dataset: check that only one matches
                 _one(pattern, names, names, f"{what}s of {text}")
         yield from _compared(what, job, texts, names)
     for dataset, columns in declared.columns.items():
@@ -227,7 +229,7 @@ def _column_sources(state: State, dataset: str, job: str) -> dict[str, list[Name
         return found
     graph = _columns_into(state, name)
     for column in sorted(graph.columns(name, "up", indirect=False)):
-        sources = {
+        sources = {  # of this job: others may write the dataset as well
             edge.source
             for edge in graph.inputs(Column(name, column), indirect=False)
             if Named([edge.job]).matches(job)
@@ -242,7 +244,11 @@ def _column_sources(state: State, dataset: str, job: str) -> dict[str, list[Name
 def _dataset_differences(
     state: State, name: DatasetName, columns: dict[str, ColumnContract]
 ) -> Iterator[Finding]:
-    """Yield the differences of the columns of a dataset: missing ones, types and sources."""
+    """Yield the differences of the columns of a dataset: missing ones, types and sources.
+
+    Declared sources must have each dataset whose values the column has. Datasets that only decide
+    the rows, as in a filter or join, may be declared, but need not be.
+    """
     reported = fields_of(state, Node.of_dataset(name))
     fields = {path: field.type for path, field in reported.items()}
     if columns and not fields:
@@ -303,12 +309,17 @@ def _one(text: str, items: Sequence[T], names: Sequence[Named], what: str) -> T 
 
 
 def _updated_texts(texts: Iterable[str], captured: list[Named]) -> list[str]:
+    """Return the texts that match a captured name, then the names that no text matches."""
     kept = [text for text in texts if any(name.matches(text) for name in captured)]
     new = [name.text for name in captured if not any(map(name.matches, kept))]
     return [*kept, *sorted(new)]
 
 
 def _matches(text: str, namespace: str, name: str) -> bool:
+    """Return True if a text of a contract is a name, a pattern of it, or its last parts.
+
+    `zones`, `s.zones`, `db*` and `postgres://h:5432:db.s.zones` all match `db.s.zones` there.
+    """
     whole = f"{namespace}:{name}"
     if "*" in text:
         return fnmatchcase(whole, text) or fnmatchcase(name, text)

@@ -1,4 +1,8 @@
-"""Control dependencies between runs: earlier tasks, and the tasks that triggered a run."""
+"""Control dependencies between runs: earlier tasks, and the tasks that triggered a run.
+
+A gate checks them: data may be wrong because a task failed that had to end before it was written,
+though no data came from that task.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ def control_upstream(state: State, runs: Iterable[Run]) -> list[Run]:
     walked: set[RunKey] = set()
     for run in deadline.popped(waiting):
         for ancestor in ancestry_of(state, run):
-            if ancestor.key in walked:
+            if ancestor.key in walked:  # then those above it were walked too
                 break
             walked.add(ancestor.key)
             for upstream in _direct(state, ancestor):
@@ -41,7 +45,11 @@ def control_upstream(state: State, runs: Iterable[Run]) -> list[Run]:
 
 
 def _direct(state: State, run: Run) -> Iterator[Run]:
-    """Yield the runs that a run names as upstream, if they began before it ended."""
+    """Yield the runs that a run names as upstream, if they began before it ended.
+
+    Airflow names the upstream tasks of a task; these are its siblings under one DAG run. The facet
+    jobDependencies names jobs or runs; of a root run, such as a DAG run, its tasks count as well.
+    """
     until = outcome(state, run).ended or inf
     parent = parent_of(state, run)
     siblings = [] if parent is None else children_of(state, parent)

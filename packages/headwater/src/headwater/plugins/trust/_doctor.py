@@ -2,6 +2,10 @@
 
 Each check is a function of the state that yields findings; `_CHECKS` lists them. Most findings are
 warnings: they may have a good reason.
+
+- producer: the integration that sent events, such as `airflow`, `spark` or `dbt`
+- intake: the ways by which events arrive: the spool folder, requests and files
+- stale run: one without an end event whose last event is older than the setting LOST_AFTER
 """
 
 from __future__ import annotations
@@ -101,6 +105,7 @@ def _times_by_producer(state: State) -> dict[str, list[int]]:
 
 
 def _producer(state: State, run: Run) -> str:
+    """Return the integration of a run's job, or its engine, in lower case."""
     kind = state.jobs[run.key.job].facets.get("jobType").get("integration")
     engine = run.facets.get("processing_engine").get("name")
     return str(kind or engine or f"unnamed, of namespace {run.key.job.namespace}").lower()
@@ -122,7 +127,7 @@ def _clocks_ahead(state: State) -> Iterator[Finding]:
     """Find producers with runs in the future, which hide that later runs are missing."""
     for name, times in sorted(_times_by_producer(state).items()):
         ahead = sum(time > state.now + _AHEAD for time in times)
-        if ahead and state.now:
+        if ahead and state.now:  # 0: the time is not set
             yield warning(
                 "clock ahead",
                 name,
@@ -226,6 +231,7 @@ def _groups_of_similar_names(state: State) -> set[tuple[DatasetName, ...]]:
             if state.identity.datasets(name) == [primary]:  # no local name of several
                 by_spelling[_spelling(name)].add(primary)
     groups = {tuple(sorted(group)) for group in by_spelling.values()}
+    # `db.s.t` without its first parts is `s.t`, then `t`: one of these may be another dataset
     for (namespace, text), group in list(by_spelling.items()):
         for index, character in enumerate(text):
             if character in "./" and (shorter := by_spelling.get((namespace, text[index + 1 :]))):
@@ -305,7 +311,8 @@ def _stale_runs(state: State) -> Iterator[Finding]:
 def _late_jobs(state: State) -> Iterator[Finding]:
     """Yield the late and stopped pipelines; one that waits for a failed job is not late itself.
 
-    Only jobs with root runs are checked, because tasks are late with their pipeline.
+    Only jobs with root runs are checked, because tasks are late with their pipeline. A stopped job
+    missed many starts; its health is `unknown`.
     """
     roots = (ref for ref in sorted(state.jobs) if recent_roots(state, ref))
     for job in late(state, roots):

@@ -33,6 +33,7 @@ def telling_lines(error: str | None) -> list[str]:
     lines = (error or "").splitlines()
     texts: list[str] = []
     for place, line in enumerate(lines):
+        # without the time and level of a log line, and the colons of Java's causes
         text = _TIME.sub("", line.strip()).lstrip(": ")
         is_code_of_frame = place > 0 and _FRAME.match(lines[place - 1]) is not None
         if text and not is_code_of_frame and not _BOILERPLATE.match(text) and text not in texts:

@@ -1,6 +1,11 @@
 """Health: current failures, late jobs and failed checks.
 
-A root run has no parent. A failure is superseded if its pipeline has run as a whole since.
+- root run: a run without a parent, such as a DAG run; child runs are its tasks and their queries
+- stale run: one without an end event that sent nothing for the time LOST_AFTER (kind `lost`)
+- superseded failure: its pipeline has run as a whole since, with or without the failed task
+- blocked node: a dataset or job downstream of a failure that was due and is therefore old
+- late: the next start is overdue; stopped: so long overdue that the job seems to be switched off
+- overdue nodes: candidates for late nodes, found without checking every node
 """
 
 from __future__ import annotations
@@ -114,13 +119,13 @@ def findings_of(state: State, overdue: Overdue | None = None) -> Iterator[Findin
     blocked = blocked_nodes(state)
     failing = possibly_failing(state)
     for ref in sorted(failing | jobs_with_open_runs(state)):
-        run = decided_root(state, ref)
+        run = decided_root(state, ref)  # the newest root run that ended or is stale
         if run is not None:
-            is_decided = run is recent_roots(state, ref)[-1]
+            is_decided = run is recent_roots(state, ref)[-1]  # else a newer one is still open
             yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
     for ref in sorted(failing):
         part = failed_part(state, ref)
-        if part is not None and not is_void(state, part):
+        if part is not None and not is_void(state, part):  # void: a test that was not run
             yield from _findings_of_task(state, part, blocked)
     yield from _doubted_runs(state)
     yield from map(late_job, late(state, (node.job_ref for node in sorted(overdue.of("job")))))
@@ -171,7 +176,7 @@ def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> F
 
     Those that its causes, the failed runs below it, block are included. The finding is changed.
     """
-    runs = {run.key, *(cause.key for cause in causes_of(state, run))}
+    runs = {run.key, *(cause.key for cause in causes_of(state, run))}  # `blocked` is by any of them
     nodes = dict.fromkeys(node for key in runs for node in blocked.get(key, ()))
     counts = Counter("exposure" if is_exposure(state, node) else node.type for node in nodes)
     if nodes:
@@ -232,7 +237,11 @@ def is_left_out(state: State, run: Run) -> bool:
 
 
 def _left_out_warning(state: State, run: Run) -> Finding:
-    """Return the warning about a failed task that was not part of a later run of its pipeline."""
+    """Return the warning about a failed task that was not part of a later run of its pipeline.
+
+    It is the finding about the failed run, but not an error, as its pipeline ran since. The message
+    ends with LEFT_OUT, which problems show too. `is_left_out` must be True for the run.
+    """
     warning = failed_run(state, run)
     warning["severity"] = "warning"
     warning["message"] += LEFT_OUT
@@ -243,12 +252,13 @@ def _left_out_warning(state: State, run: Run) -> Finding:
 
 
 def _late_datasets(state: State, overdue: Overdue) -> Iterator[Finding]:
-    """Yield findings about late datasets whose pipelines are not late.
+    """Yield findings about late datasets of which no writer's pipeline is late.
 
-    If the pipeline is late too, its own finding is enough.
+    If a pipeline that writes it is late too, its own finding is enough. A dataset can be late alone
+    if its pipeline runs but no longer writes it, or if its writers have stopped.
     """
     for node in deadline.watched(sorted(overdue.of("dataset"))):
-        if state_of(state, node) != "late":
+        if state_of(state, node) != "late":  # such as blocked: the failure is the finding
             continue
         rhythm = lateness_of(state, node)
         # that of a writer is the rhythm of its pipeline, late or not

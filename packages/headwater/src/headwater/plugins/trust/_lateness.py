@@ -1,4 +1,9 @@
-"""Lateness of a node: its due time and the problems upstream."""
+"""Lateness of a node: its due time and the problems upstream.
+
+A rhythm (`health.freshness`) has the last start of a node and the usual interval, from which the
+due time follows. It is late when its longest usual interval has passed, and stopped when it seems
+to be switched off.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +65,11 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
 
 
 def _reasons(state: State, node: Node) -> list[Reason]:
-    """Return the problems that may delay a node, its own and those upstream, ordered by kind."""
+    """Return the problems that may delay a node, its own and those upstream, ordered by kind.
+
+    They are at most 20, the nearest ones. One that is the cause of several upstream runs, such as a
+    failed task of their pipeline, is listed once, with the distance of the nearest.
+    """
     found: dict[tuple[str, str], Reason] = {}
     upstream = sorted(_upstream(state, node))
     tasks = {ref for _, ref in upstream if not _is_pipeline(state, ref)}

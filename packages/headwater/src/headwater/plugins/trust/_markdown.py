@@ -53,6 +53,7 @@ def _contract(report: Report) -> Iterator[str]:
 
 
 def _changes(changes: list[Change], subject: str, text: str) -> Iterator[str]:
+    """Yield a table of changes; `subject` and `text` are the titles of its columns."""
     rows = [
         (item["mark"], _code(item["subject"]), f"{item['kind']} {_code(item['text'])}".strip())
         for item in changes
@@ -96,6 +97,7 @@ def _affected_row(item: Affected) -> Sequence[str]:
 
 
 def _check(report: Report) -> Iterator[str]:
+    """Yield the part about the contract check; nothing if the server did not respond."""
     if (answer := report["check"]) is None:
         return
     findings = answer["findings"]
@@ -154,7 +156,10 @@ def _code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a sentence as text, with everything except plain words and punctuation as code."""
+    """Return a sentence as text, with everything except plain words and punctuation as code.
+
+    `reads db.t (new)` becomes "reads `db.t` (new)". Neighboring names become one piece of code.
+    """
 
     def shown(part: re.Match[str]) -> str:
         if part[1]:

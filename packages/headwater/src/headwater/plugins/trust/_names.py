@@ -1,7 +1,12 @@
 """Find names that may join too much or too little, each with the command that corrects it.
 
-Each remedy is a `headwater alias` command, and pairs that a user joined or separated before are
-left out.
+Each remedy is a `headwater alias` command, and pairs that a user joined or separated before (the
+stated ones) are left out.
+
+- place: a location, such as `s3://bucket/path`, in contrast to a name in a catalog
+- local name: one that identifies nothing, such as a table of Spark's session catalog; it joins no
+  two locations
+- joined: names of one dataset, such as a table and its location by a symlink
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ def names_of_several_locations(state: State) -> Iterator[Finding]:
     places_of, _ = _links(identity)
     for name, joined in sorted(places_of.items()):
         first, *others = sorted(joined)
-        stated = {
+        stated = {  # a user decided about the place and the first one, or the name
             place for place in others for one in (first, name) if identity.is_stated(one, place)
         }
         if others := [other for other in others if other not in stated]:

@@ -1,7 +1,8 @@
 """Problems: findings of health by their cause, with what was not rebuilt because of each.
 
-A cause groups the findings that it explains, see `_causes`. Decided findings are muted or
-acknowledged; a problem is open if one of its findings is.
+A cause groups the findings that it explains, its `parts`, see `_causes`. Decided findings are muted
+or acknowledged; a problem is open if one of its findings is. Nodes behind a cause are those that
+were not written or run since because of it; they are its affected nodes.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def problems_answer(
 
 
 class _Measured:
-    """A cause with the nodes that it affects.
+    """A cause with the nodes that it affects, from which a problem, its filters and rank follow.
 
     `behind` has the nodes that were not written since, by failed job or checked dataset.
     """
@@ -144,6 +145,7 @@ class _Measured:
         }
 
     def _ages(self) -> list[str]:
+        """Return the filter values by age: for 2 hours, `day` and `week`."""
         if self._at is None:
             return [NO_VALUE]
         seconds = (self._state.now - self._at) // 1_000_000
@@ -160,7 +162,7 @@ class _Measured:
 
     @property
     def place(self) -> Place:
-        """Return the sort key."""
+        """Return the sort key: errors first, then most affected datasets, then the newest."""
         most = _LARGEST - len(self._datasets)
         return int(not self._is_error), most, _LARGEST - (self._at or 0), self._id
 
@@ -170,7 +172,11 @@ class _Measured:
         return " ".join((finding["kind"], node_id(self._cause.node), finding["runId"] or ""))
 
     def problem(self) -> Problem:
-        """Return the problem as part of the answer."""
+        """Return the problem as part of the answer.
+
+        Its state and note are those of its first open finding. `pipeline` is set if the finding is
+        about a pipeline, and the cause is a task of it.
+        """
         finding, parts = self._cause.finding, self._cause.parts
         run = self._cause.run
         shown = next((part for part in parts if part["state"] == "open"), parts[0])

@@ -1,7 +1,7 @@
 """Collect the changes of a pull request to the lineage, and the nodes that they affect.
 
-`headwater check --base` prints it. The base is where the branch of the pull request began. Parts
-that need a server are missing if it does not respond; the report says so.
+`headwater check --base` prints it as a comment (`_markdown`). The base is where the branch of the
+pull request began. Parts that need a server are missing if it does not respond; the report says so.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _compare_contract(report: Report, options: Options, revision: Revision) -> I
     if options.declared is not None:
         after = set(_lines(contract_of(json.loads(options.declared))))
     report["contractChanges"] = _changes(before, after)
-    for subject, kind, _ in before ^ after:
+    for subject, kind, _ in before ^ after:  # the lines that only one version has
         if kind not in ("covers", "level") and "*" not in subject:
             yield "dataset" if kind in _OF_DATASETS else "job", subject
 

@@ -16,6 +16,9 @@ A unit is a task run with all its descendants. The ten newest units of each job 
 - `ends`: of the ended and stale runs, those with an end event; streaming runs do not count
 
 In a large store, the first queries before a deadline measure only some jobs each.
+
+A run above the tasks, such as a DAG run, is a unit without its descendants. A measure that does not
+apply to a unit is missing in its results; None means that it is unknown if the measure is met.
 """
 
 from __future__ import annotations
@@ -280,6 +283,7 @@ def _results(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
         found["code"] = True
     if found.get("code") is False and _has_no_code(known.state, job):
         del found["code"]
+    # not part of `_reported`: tags and facets of a job may change without a run
     shows = is_ad_hoc(known.state, job.ref) or is_test(known.state, job.ref)
     if found.get("outputs") is False and shows:
         del found["outputs"]  # its result is shown or decides, and is not written
@@ -326,7 +330,10 @@ def _reported(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
 
 
 def _checks_all_inputs(state: State, unit: Unit) -> bool:
-    """Return True if the runs reported assertions on everything that they read."""
+    """Return True if the runs reported assertions on everything that they read.
+
+    Such a run without outputs is a check: that it writes nothing is no gap.
+    """
     read, checked = set(), set()
     for spelled, use in (item for run in unit.members for item in run.inputs.items()):
         name = state.identity.primary(spelled)
@@ -357,6 +364,7 @@ def _columns(
     """Return the written datasets with a schema, with column lineage, and tables without schema.
 
     The latter are outputs of SQL, which have columns; other outputs may be files without columns.
+    Datasets that were only renamed, emptied or created empty are left out, as no rows were written.
     """
     described, covered, bare = set(), set(), set()
     for run in unit.members:

@@ -46,7 +46,11 @@ class NewFindingState(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
-    """The stored state of a finding; `until` is in microseconds."""
+    """The stored state of a finding; `until` is in microseconds, None for no end.
+
+    `fingerprint` identifies the content of the finding when it was stored: column, message, run and
+    time. An acknowledged finding with another one has changed.
+    """
 
     kind: str
     subject: str

@@ -4,7 +4,9 @@ The gate follows data edges, and to failed runs also control edges. `examples/po
 documents every key of a policy.
 
 The provenance of a dataset is the generations (runs of one task under one parent run) that its
-present contents come from, each with its edges on the way; see `lineage.provenance`.
+present contents come from, each with its edges on the way; see `lineage.provenance`. In the code,
+`generations` is this provenance, `root` the dataset of the gate, and `known` all generations of the
+state. A flow is the data that a generation got from another one through a dataset.
 """
 
 from __future__ import annotations
@@ -127,7 +129,10 @@ def _is_muted(violation: Violation, muted: Container[tuple[str, str]]) -> bool:
 
 
 def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
-    """Yield the violations of the rules of a policy by the provenance of a dataset."""
+    """Yield the violations of the rules of a policy by the provenance of a dataset.
+
+    An emptied dataset still exists, but is not fresh; a dropped or renamed one does not exist.
+    """
     state, generations = known.state, origin(known, root)
     if policy.sources is not None:
         yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
@@ -196,7 +201,8 @@ def _failed_runs(
     runs += _newest_runs(state, until)
     if policy.follow_control:
         runs += control_upstream(state, _runs(generations))
-    # The failed loads that the state of the dataset names, even if they wrote nothing.
+    # The failed loads that the state of the dataset names, even if they wrote nothing: distance 1
+    # is a job that writes the dataset itself.
     runs += [b.run for b in blockers_of(state, root) if b.distance == 1 and b.run is not None]
     left = unrepeated_write(state, root.dataset_name)
     runs += [left] if left is not None else []
@@ -207,9 +213,11 @@ def _failed_runs(
         if not (is_failed(state, run) or is_lost(state, run) or doubt):
             continue
         used = until.get(known.levels.owner(run, Level.TASK).key.job, {})
+        # A failed element of a mapped task does not count if others wrote all that was used.
         others = outputs_of_other_elements(state, run) if used else ()
         if used and all(n in others or is_recovered(state, run, n, t) for n, t in used.items()):
             continue
+        # a failed write of the dataset counts even if repeated, as its rows may still be there
         if run is left or (is_failed(state, run) and not was_repeated(state, run)):
             yield failed_run(state, run), pipeline
         elif is_lost(state, run):

@@ -80,7 +80,11 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
 
 
 def _rewrite_static(event: Body, context: RunContext) -> Body:
-    """Return the body of a JobEvent or DatasetEvent for the proposals, with column lineage."""
+    """Return the body of a JobEvent or DatasetEvent for the proposals, with column lineage.
+
+    It has the parts of a run's body (job, run, inputs, outputs), as far as they are known. A
+    dataset becomes the output, and the datasets that its lineage facets name become the inputs.
+    """
     body = with_required_fields(event, "JobEvent" if "job" in event else "DatasetEvent")
     if "dataset" in body:
         own, facet = body["dataset"], facet_of(body["dataset"], "lineage")
@@ -128,6 +132,7 @@ def table_name(identity: Identity, name: DatasetName) -> DatasetName:
 
 
 def _table(name: str) -> str:
+    """Return `db.t` for Glue's `table/db/t`; another name unchanged."""
     prefix = "table/"
     return name.removeprefix(prefix).replace("/", ".") if name.startswith(prefix) else name
 
@@ -241,6 +246,7 @@ def _readable_part(body: Body, context: RunContext) -> Body:
         for side in ("inputs", "outputs")
     }
     emitted = _PROPOSED if is_emitted else ()
+    # Without a run, a job that has run keeps the datasets and the description of its runs.
     if has_run:
         places = ["jobDependencies", *(["parent"] if context.ancestors else [])]
         run = _without_empty(body["run"])
@@ -259,8 +265,10 @@ def _readable_part(body: Body, context: RunContext) -> Body:
 def _readable_dataset(dataset: Body, body: Body, *, is_emitted: bool) -> Body:
     """Return a dataset with the facets that DataHub shows; `is_emitted` if proposals are sent.
 
-    As in the proposals, a model shows its other facets as properties, and a written dataset its
-    version in the operation.
+    `dataset` is an input or output of `body`, a rewritten event. The rules are those of
+    `_datahub_proposals`: a model shows its other facets as properties, except its dataSource, and a
+    dataset the version that a completed run wrote (`_operation`). `_loss` counts other facets as
+    lost.
     """
     names = {"schema", "columnLineage", "symlinks", *(_PROPOSED if is_emitted else ())}
     is_model = facet_of(dataset, "datasetType").get("datasetType") == "MODEL"

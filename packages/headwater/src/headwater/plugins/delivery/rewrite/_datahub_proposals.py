@@ -91,6 +91,7 @@ def _aspects(body: Body, context: RunContext) -> Aspects:
         yield from _dataset(dataset)
         if not is_run(body):
             yield from _schema(dataset)
+    # An aspect replaces the last one, so it needs all writers of a dataset, not only this job.
     writers = [body, *map(with_datahub_names, context.other_writers)]
     for dataset in body["outputs"]:
         yield from _upstream_lineage(dataset, writers, _millis(body))
@@ -182,7 +183,7 @@ def _dataset(dataset: Body) -> Aspects:
 
 
 def _schema(dataset: Body) -> Aspects:
-    """Yield the columns of a dataset."""
+    """Yield the columns of a dataset; those of a run's datasets are set by the endpoint."""
     fields = facet_of(dataset, "schema").get("fields")
     if not fields:
         return

@@ -41,7 +41,7 @@ def _under_full_name(parent: Body, ancestors: Sequence[RunKey]) -> Body:
     That is the full name of the job above it, a dot, and its own name without that prefix.
     `ancestors` are the runs above, nearest first.
     """
-    name = ""
+    name = ""  # of the jobs from the root down: `etl`, `etl.load`, …
     for key in reversed(ancestors):
         name = f"{name}.{key.job.name.removeprefix(f'{name}.')}" if name else key.job.name
     return {**parent, "job": {**(parent.get("job") or {}), "name": name}}

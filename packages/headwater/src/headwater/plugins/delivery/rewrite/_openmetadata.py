@@ -33,6 +33,7 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
 
 
 def _name_of(identity: Identity, name: DatasetName) -> DatasetName:
+    """Return the primary name of a dataset; of a Glue table its name in dots, as `db.t`."""
     primary = identity.primary(name)
     return DatasetName(primary.namespace, glue_table(primary) or primary.name)
 

@@ -1,4 +1,8 @@
-"""The interface of rewritings, and functions that they share."""
+"""The interface of rewritings, and functions that they share.
+
+A rewriting turns an event into the bodies for one kind of backend. The context has what all events
+reported about the run and its job (`delivery.context`); a body is an event as JSON.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +60,7 @@ def complete_event(event: Body, context: RunContext) -> Body:
         if is_end or name in PLACEMENT_FACETS
     }
     job_facets = context.job_facets | (event["job"].get("facets") or {})
+    # that of the context is merged over all events of the run and has the backend's names
     if lineage := context.job_facets.get("lineage"):
         job_facets["lineage"] = lineage
     body = {
@@ -130,6 +135,7 @@ def column_lineage(stated: Body) -> Body:
 
 
 def _columns(entry: Body) -> list[Body]:
+    """Return the columns among the inputs of a lineage entry as inputs of columnLineage."""
     return [
         {key: value for key, value in item.items() if key != "type"}
         for item in objects(entry.get("inputs"))

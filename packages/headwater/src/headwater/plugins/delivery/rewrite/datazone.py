@@ -128,6 +128,10 @@ def _direct_only(facets: Body) -> Body:
 
 
 def _direct(inputs: list[Body]) -> Iterator[Body]:
+    """Yield the input fields that are direct, without their transformations.
+
+    An input field without transformations counts as direct.
+    """
     for source in inputs:
         kinds = [item.get("type") for item in source.get("transformations") or ()]
         if not kinds or any(kind != "INDIRECT" for kind in kinds):
