@@ -68,6 +68,7 @@ async def limited(
 
     Both are closed at the end, as by the SDK, which waits for that.
     """
+    # The SDK reads `requests` and writes `answers`; two tasks move items from and to the client.
     in_flight, reading = _InFlight(most), anyio.CancelScope()
     to_server, requests = anyio.create_memory_object_stream[Any](0)
     answers, from_server = anyio.create_memory_object_stream[Any](0)

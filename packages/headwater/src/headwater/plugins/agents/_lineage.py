@@ -1,4 +1,9 @@
-"""The tools that follow lineage: upstream, downstream, columns, path and why."""
+"""The tools that follow lineage: upstream, downstream, columns, path and why.
+
+Each tool queries through the `Context` and returns a `reply`, whose status and gaps say what was
+not reported (`_reply`). Its docstring and its fields describe the tool to an agent; private names
+such as `_COLUMN_NOTES` are texts for empty answers, by status.
+"""
 
 from __future__ import annotations
 
@@ -90,6 +95,7 @@ class Downstream(_Followed):
             elif tree["down"]["children"]:
                 status, note = "none", "No downstream column uses this column."
         verdict, reasons, gaps = _drop(found)
+        # "none" would contradict a verdict that another reader exists or is unknown.
         if status == "none" and (verdict in ("unsafe", "unknown") or gaps):
             status = "found" if verdict == "unsafe" else "not_reported"
             note = delimited(" ".join(reasons))
@@ -163,7 +169,11 @@ class Columns(_Followed):
         )
 
     def _empty(self, context: Context, node: str) -> Status:
-        """Return the status of a column without lineage in the direction."""
+        """Return the status of a column without lineage in the direction.
+
+        It is `none` only if all jobs reported column lineage: downstream, if no job may use it
+        unreported; upstream, if all writers reported inputs, which then only filter or sort.
+        """
         if self.column is None:
             return "not_reported"
         where = {"node": node, "field": self.column}
@@ -359,6 +369,8 @@ def _without_neighbors(context: Context, top: Json, way: Way, health: Json) -> t
 
 def _jobs(health: Json, names: set[str]) -> Iterator[str]:
     """Yield the ids of incomplete jobs with some names; column lineage has no job namespaces.
+
+    The gaps of these jobs belong to an answer about columns.
 
     `health` is the answer of `Context.health`. `names` are names of jobs; "" is ignored.
     """

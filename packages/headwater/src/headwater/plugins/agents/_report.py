@@ -105,7 +105,7 @@ class Report(Tool):
 
 
 def _named(context: Context, item: str | NewDataset) -> Name:
-    """Return the namespace and name of a dataset. Raises NotFoundError if there is none.
+    """Return the namespace and name of a dataset. Raises NotFoundError if there is none, or a job.
 
     A text is looked up by the query `node`, so that a short name becomes a full one.
     """

@@ -195,6 +195,7 @@ class Problems(Tool):
         tree = context.query("tree", {"node": self.node, "direction": "both", "depth": 20})
         upstream = [tree["node"], *(item["id"] for item in flat(tree["up"]))]
         failed = [item for item in findings if item["subject"] in upstream]
+        # `lateness` has the failures upstream too, with the distance
         known = {(item["kind"], item["subject"]) for item in late["reasons"]}
         failed = [item for item in failed if (item["kind"], item["subject"]) not in known]
         problems = [*late["reasons"], *failed]

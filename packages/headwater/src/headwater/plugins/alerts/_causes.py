@@ -3,6 +3,9 @@
 The key of a cause is stable, so that it fires only once. Rules about runs check root runs, or with
 patterns the runs of the matching jobs: a failed pipeline is one alert that names the failed tasks,
 not one alert per task and query.
+
+A rule is an entry of the alerts file. `Plugin.alerts` has a function per kind of rule; `watch`
+calls it after new events and periodically, with what changed, and performs the rule's actions.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ def find_failed(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
 def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
     """Find runs without an end event for longer than the setting allows."""
     for run in state.runs.values():
+        # the last event is old enough; `is_lost` also considers the runs below, which is slower
         is_open = run.has_events and run.end is None and (run.last or 0) < state.stale_before
         if is_open and _concerns(state, rule, run) and is_lost(state, run):
             yield _of_run(lost_run(state, run))

@@ -1,4 +1,8 @@
-"""Fired alerts and their pending actions, stored in the log's database."""
+"""Fired alerts and their pending actions, stored in the log's database.
+
+A cause is the key of one violation of a rule, such as the id of a failed run. Each stored cause has
+a row with the finding; `pending` lists the actions of the rule that are still to be done.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +64,10 @@ class Alerts:
         self._log = log
 
     def causes(self, rule: str) -> set[str] | None:
-        """Return the causes for which a rule fired; None if the rule is new."""
+        """Return the causes for which a rule fired; None if the rule is new.
+
+        The cause "" only shows that a rule was started (`begin`), also if it never fired.
+        """
         table = tables.alerts
         rows = self._log.fetch(select(table.c.cause).where(table.c.rule == rule))
         causes = {row.cause for row in rows}

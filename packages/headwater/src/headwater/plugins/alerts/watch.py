@@ -3,6 +3,9 @@
 The first check of a rule only records the existing causes. Afterwards, a new cause is stored
 together with its pending actions, and each action is marked when it is done. So a restart neither
 loses nor repeats an alert, except for an action that was interrupted.
+
+Standing kinds, such as `late` and `lost`, depend on the time as well as on events. They are checked
+every minute, or less often if that takes long.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def rule_entry(state: State, one: str, other: str, now: int, *, is_removed: bool
 
 def _check(state: State, new: Rule) -> None:
     """Raise ConfigError if a new rule would join the names of several pairs of one rule."""
-    merged = _merged(state, new)
+    merged = _merged(state, new)  # the datasets as if the rule was applied
     for rule in (new, *rules_of(state)):
         before, joined = joined_pairs(state, rule), joined_pairs(state, rule, merged)
         if joined and not before:

@@ -1,4 +1,8 @@
-"""Differences between two states of the lineage."""
+"""Differences between two states of the lineage.
+
+A state has everything that was reported until a time. The comparison of many nodes may exceed the
+time of a query; its results so far are then kept with the states, and the next query continues.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,11 @@ class _Progress:
 
 
 def _progress(before: State, after: State) -> _Progress:
-    """Return what queries found about two states; nothing after an event of either."""
+    """Return what queries found about two states; nothing after an event of either.
+
+    An event clears `derived`. The results are kept there by the earlier state; a token in that of
+    the later one shows if they are about it.
+    """
     token = after.derived.setdefault(_progress, object())
     found: _Progress | None = before.derived.get(_Progress)
     if found is None or found.after is not token:

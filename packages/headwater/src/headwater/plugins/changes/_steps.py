@@ -1,4 +1,8 @@
-"""Changes of the edges of tasks over time: those of the effective generations after each one."""
+"""Changes of the edges of tasks over time: those of the effective generations after each one.
+
+A generation has the runs of a task under one parent run. Those that count at a time are effective:
+the newest finished one, and older ones with outputs that no later one wrote.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +58,7 @@ def _steps(
         graph = LevelGraph.build(generations, level, [generation])
         edges[generation] = set(graph.data_edges())
         effective.take(generation)
+        # `counts` has the number of effective generations with an edge; `moved` changes it
         moved: Counter[DataEdge] = Counter()
         for current in effective.entered:
             moved.update(edges[current])

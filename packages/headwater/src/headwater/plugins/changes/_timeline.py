@@ -1,4 +1,9 @@
-"""Runs around a node over time, and the changes of the graph there."""
+"""Runs around a node over time, and the changes of the graph there.
+
+- scope: the jobs and datasets within some steps of the node; an inner dataset has all its readers
+  or writers in it, one at the border has not
+- step: what one generation (the runs of a task under one parent run) changed, see `_steps`
+"""
 
 from __future__ import annotations
 
@@ -203,6 +208,7 @@ def _counted(state: State, runs: list[Run], span: Span) -> list[RunCounts]:
         group = _GROUPS.get(condition_of(state, run), "running")
         parts.setdefault(part, Counter())[group] += 1
         end = min(span.begin + (part + 1) * span.width, span.end)
+        # `at` of a part: a state as of then has the ends of all its runs
         ends[part] = max(ends.get(part, end), outcome(state, run).ended or end)
     return [
         {

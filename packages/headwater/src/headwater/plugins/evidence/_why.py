@@ -1,4 +1,10 @@
-"""The evidence of the edges between two nodes: their sources, and the runs that report them."""
+"""The evidence of the edges between two nodes: their sources, and the runs that report them.
+
+- statement: a source that states an edge: explicit lineage, column lineage, the SQL text, inputs
+  and outputs, or a declaration without a run; the grade follows from the statements
+- generation: the runs of a task under one parent run, or a declaration without runs
+- missed: newer generations of the task that completed without the edge
+"""
 
 from __future__ import annotations
 
@@ -126,7 +132,7 @@ def _why(
     """
     state, history = generations.state, generations.history(edge.job)
     edges_of = without_empty_writes(generations, history)
-    stated = [
+    stated = [  # oldest first, like the history
         generation
         for generation in deadline.watched(history)
         if has_edge(edges_of[generation], edge.source, edge.target)
@@ -212,6 +218,7 @@ def _of_columns(state: State, run: Run, edge: _Edge, fields: _Fields) -> Stateme
     """Return the statements of a run about an edge between two columns."""
 
     def is_wanted(found: ColumnEdge) -> bool:
+        """Return True for an edge of the two columns, or of the source to all rows."""
         source, target = found.source, found.target
         return (source.dataset, target.dataset) == (edge.source, edge.target) and (
             (source.field, target.field) == fields

@@ -1,6 +1,8 @@
 """The lineage page as one HTML file: its code, its styles and the answers that it needs.
 
-`web/src/api/oneFile.ts` reads the format that this module writes.
+`web/src/api/oneFile.ts` reads the format that this module writes: `answers` by key (`_key`: a query
+with its parameters), whose list items are indices of `pool`, and `start`, the address to open. The
+file has no server, so it contains each answer that the page can request from it.
 """
 
 from __future__ import annotations
@@ -231,7 +233,8 @@ def _graphs(ask: Source, id_: str) -> Iterator[tuple[str, Json]]:
 def _hits(ask: Source, nodes: list[str]) -> list[object]:
     """Return the search results for the names of nodes and of their columns.
 
-    The page searches the `text` of these itself (`search` in `oneFile.ts`).
+    The page searches the `text` of these itself (`search` in `oneFile.ts`), so other kinds of hits
+    and similar names, which depend on the text that a user types, are left out.
     """
     found: dict[tuple[str, str, str], object] = {}
     texts: set[str] = set()

@@ -1,4 +1,8 @@
-"""Export the graph and the events as Parquet tables for Spark, DuckDB or pandas."""
+"""Export the graph and the events as Parquet tables for Spark, DuckDB or pandas.
+
+An item is the answer's JSON that becomes a row; its place, such as `job.name` or `parent.0`, is
+where the value of a column is in it.
+"""
 
 from __future__ import annotations
 

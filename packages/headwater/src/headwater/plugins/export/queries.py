@@ -108,6 +108,7 @@ def _primary_names(state: State, names: frozenset[DatasetName]) -> list[DatasetN
 
 
 def _facets(book: FacetBook) -> Json:
+    """Return facets, each with the time and the hash of the event that reported it."""
     return {
         name: {"at": shown_time(stamp.time), "by": stamp.hash, "facet": unpack(packed)}
         for name, (stamp, packed) in sorted(book.stamped().items())

@@ -23,7 +23,10 @@ _NO_PARAMETERS = {
 
 
 def checks_with_column(state: State, column: Column) -> list[str]:
-    """Return the current checks that name a column of a dataset, each with its job."""
+    """Return the current checks that name a column of a dataset, such as `not_null (test_a)`.
+
+    The name in parentheses is that of the job that reported the check.
+    """
     return sorted({name for name, item in _current(state, column) if _names(state, item, column)})
 
 

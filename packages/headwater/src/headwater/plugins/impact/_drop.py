@@ -67,7 +67,7 @@ _CHANGE = re.compile(
 )
 """Statements that select rows of the table that they change, or that may name its columns."""
 
-_OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
+_OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}  # states without an end
 _NAMED = 3  # maximum number of names in a reason
 
 
@@ -177,6 +177,7 @@ def drop_verdict(
 
 
 def _is_dropped(node: AffectedNode) -> bool:
+    """Return True for a dropped dataset: only its job, if it runs again, needs the column."""
     removal = node["removal"]
     return removal is not None and removal["kind"] == "dropped"
 
@@ -392,7 +393,7 @@ def _naming_alone(generations: Generations, column: Column) -> list[str]:
 def _uses_of_outer(generations: Generations, column: Column) -> list[str]:
     """Return the columns and jobs that use a column in which the given one is nested."""
     name, *outer = column.dataset, column.field
-    while "." in outer[-1]:
+    while "." in outer[-1]:  # `a.b.c` is nested in `a.b` and `a`
         outer.append(outer[-1].rpartition(".")[0])
     edges = ColumnGraph.present(generations).edges_from(name)
     found = [edge.target for field in outer[1:] for edge in edges.get(field, ())]

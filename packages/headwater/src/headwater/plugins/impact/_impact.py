@@ -1,6 +1,8 @@
 """The impact of a change of a node or column.
 
-It follows the data edges of the generations that the node's tree shows.
+It follows the data edges of the generations that the node's tree shows. A generation has the runs
+of a task under one parent run, or is a view without runs; `walked` has those downstream of the node
+with their edges on the way. Replaced datasets were written again since, from other data.
 """
 
 from __future__ import annotations
@@ -96,7 +98,8 @@ def column_impact(generations: Generations, root: Node, field: str, depth: int) 
     walk = TimedWalk(generations, graph, walked, root, "down", Level.TASK)
     steps = walk.reach([root], depth)
     possible, unreported = _possibly_affected(generations, graph, walked, datasets)
-    # Something unknown always has a name, so that the verdict cannot be "safe".
+    # Something unknown always has a name, so that the verdict (`_drop`) cannot be "safe": within
+    # the depth, the nodes without column lineage, or else those that may be affected through them.
     blamed = unreported & set(steps) or possible & set(steps)
     return ColumnImpact(
         described(found.direct),
@@ -127,7 +130,7 @@ def _possibly_affected(
         if not edges.reads & datasets:
             continue
         state = generations.state
-        described: set[DatasetName] = set()
+        described: set[DatasetName] = set()  # outputs of which it is known what their columns use
         for run in generation.runs:
             described |= _described_datasets(state, run)
         if not generation.runs:
@@ -136,6 +139,7 @@ def _possibly_affected(
         for run in generation.runs:
             described -= _from_unnamed_columns(state, run, datasets)
         if bare := edges.writes - described - datasets:
+            # without handoffs, which pass data to another job directly, through no dataset
             named = only_datasets(bare)
             open_ += map(Node.of_dataset, named)
             unreported |= set() if is_job(generation.job) else set(map(Node.of_dataset, named))
@@ -159,7 +163,10 @@ def _described_datasets(state: State, run: Run) -> set[DatasetName]:
 
 
 def _from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
-    """Return the datasets with a column that comes from an unnamed column of some sources."""
+    """Return the datasets with a column that comes from an unnamed column of some sources.
+
+    Any column of the source may be meant, so these outputs count as not described.
+    """
     return {
         edge.target.dataset
         for edge in edges_of_run(state, run, run.key.job)

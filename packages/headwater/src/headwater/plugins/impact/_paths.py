@@ -1,4 +1,10 @@
-"""Paths between two nodes, along the edges that their trees show."""
+"""Paths between two nodes, along the edges that their trees show.
+
+A `TimedPlace` is a node of a walk with the generations (runs of a task under one parent run) that
+the path passes through, so that consecutive steps belong to the same runs. Control steps lead from
+a job to one that had to end before it (`ControlSteps`); at a job above the level, such as a
+pipeline, `end` says if the path is at its start or its end.
+"""
 
 from __future__ import annotations
 
@@ -88,9 +94,11 @@ def _control_path(
 
     @cache
     def above_from(root: Node) -> Callable[[TimedPlace], list[TimedPlace]]:
+        """Return the function from a place to the places above it, in the data graph of a root."""
         return _walk_from(generations, root, level).search_from([TimedPlace(root)])
 
     def above(step: _Step) -> Iterable[_Step]:
+        """Yield the steps above one: first by data, then by control dependencies."""
         for place in above_from(step.root)(step.place):
             yield _Step(step.root, place, None)
         for node, end in control.next(Stop(step.place.node, step.end), "up"):

@@ -1,4 +1,10 @@
-"""Datasets downstream of bad versions whose present contents have no data of these versions."""
+"""Datasets downstream of bad versions whose present contents have no data of these versions.
+
+- version: the contents of a dataset after one write; a bad one failed a check or was recalled
+- spread: the nodes that contain or use data of the bad versions (`_version.spread_of`)
+- generation: the runs of a task under one parent run; a flow is the data that it got from another
+- kept rows: rows that a write left in the table, such as those before an INSERT
+"""
 
 from __future__ import annotations
 

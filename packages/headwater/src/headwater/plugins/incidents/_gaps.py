@@ -1,4 +1,8 @@
-"""The reasons why an answer about a version may be incomplete."""
+"""The reasons why an answer about a version may be incomplete.
+
+A version is the contents of a dataset after one write. If a run did not report which version it
+read, that is derived from the times of writes and reads, which may be wrong: a gap says so.
+"""
 
 from __future__ import annotations
 

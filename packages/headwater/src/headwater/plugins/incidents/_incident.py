@@ -1,4 +1,10 @@
-"""The query for the cause of a failed check or a bad version, its users, and what to run again."""
+"""The query for the cause of a failed check or a bad version, its users, and what to run again.
+
+- subject: what the user named (a check, a run or a version), with the bad versions found for it
+- spread: the nodes that contain or use data of the bad versions (`_version.spread_of`)
+- current: of such a node, its present contents have the data; others were written again since
+- write: a run that wrote a version; several runs may write one version
+"""
 
 from __future__ import annotations
 
@@ -128,6 +134,7 @@ def _change(generations: Generations, named: Version) -> models.VersionChange | 
     unless they are equal, and the inputs whose versions differ or are unknown.
     """
     writes = sorted(writes_of(generations, named.name), key=lambda write: (write.at, write.version))
+    # the first write of the version: what changed before it may be the cause
     own = next((write for write in writes if write.version == named.version), None)
     before = [write for write in writes if own and write.run is not own.run and write.at <= own.at]
     if own is None or not before:
@@ -196,6 +203,7 @@ def writes_to_repeat(
     themselves: they show other rows once the tables upstream are written again.
     """
     for named in versions:
+        # the writers of what the dataset contains now
         present = {generation.writer for generation in generations.writing(named.name)}
         yield from ((writer, named.name) for writer in named.writers if writer in present)
     for node in spread.nodes:

@@ -1,4 +1,8 @@
-"""Find the version of a dataset that a text names."""
+"""Find the version of a dataset that a text names.
+
+A version is what a run reported, such as an Iceberg snapshot or a file hash, or else the id of the
+run that wrote it. A generation has the runs of a task under one parent run.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,7 @@ def find_version(state: State, text: str) -> Version:
     for at in reversed([place for place, char in enumerate(text) if char == "@"]):
         try:
             name = find_dataset(state, text[:at]).dataset_name
-        except AmbiguousError:
+        except AmbiguousError:  # a NotFoundError, but the user must choose
             raise
         except NotFoundError as error:
             missing = missing or error

@@ -1,4 +1,9 @@
-"""The runs that read exactly one version of a dataset."""
+"""The runs that read exactly one version of a dataset.
+
+A flow is the data that one generation (the runs of a task under one parent run) gets from another
+one through a dataset. A view has copies of its generation, as of the times of the queries that read
+it; `original` is the generation itself.
+"""
 
 from __future__ import annotations
 

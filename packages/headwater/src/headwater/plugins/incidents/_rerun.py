@@ -1,4 +1,8 @@
-"""The commands that run pipelines again."""
+"""The commands that run pipelines again.
+
+A write is a dataset with the generation (the runs of a task under one parent run) that wrote it.
+The top run is that of the pipeline, which the command repeats as a whole.
+"""
 
 from __future__ import annotations
 

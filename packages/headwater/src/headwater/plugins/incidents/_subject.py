@@ -1,4 +1,8 @@
-"""Find the bad versions of an incident, given a failed check, a run or a version."""
+"""Find the bad versions of an incident, given a failed check, a run or a version.
+
+A version is the contents of a dataset after one write. A check, such as a dbt test, has assertions;
+a `Result` is one of them with its check.
+"""
 
 from __future__ import annotations
 
@@ -123,6 +127,7 @@ def _of_runs(state: State, text: str, runs: list[Run]) -> Subject:
         for run in members
         for name in map(state.identity.primary, run.outputs)
         for write in writes_of(generations, name)
+        # the run of a write is that of a task, and `run` may be a query of the task
         if write.run.key in keys or generations.levels.owner(run, Level.TASK) is write.run
     }
     if not written:

@@ -1,4 +1,11 @@
-"""The query for the writers and readers of a version, and the nodes that contain its data."""
+"""The query for the writers and readers of a version, and the nodes that contain its data.
+
+- version: the contents of a dataset after one write, as reported or else the id of the run
+- generation: the runs of a task under one parent run; a flow is the data that it got from another
+- owner of a run: the task run that it is a part of, or itself
+- proven: derived from reported versions; otherwise from the times of writes and reads
+- current: of a node, that its present contents have the data
+"""
 
 from __future__ import annotations
 
@@ -277,6 +284,7 @@ def spread_of(generations: Generations, *versions: Version) -> Spread:
             own.versions.pop(named.version, None)
             if own.is_versioned and not own.versions:
                 del nodes[named.node]
+    # Without this version, a dataset is only affected if it has other versions with the data.
     unproven = {g.job for g in walk if g not in proven and is_job(g.job)}
     return Spread(sorted(nodes.values(), key=lambda n: (n.first, n.node)), sorted(unproven), walk)
 

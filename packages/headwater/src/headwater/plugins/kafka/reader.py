@@ -135,6 +135,7 @@ class KafkaReader(ThreadedWorker):
         for place in consumer.position(consumer.assignment()):
             start, end = consumer.get_watermark_offsets(place, cached=True)
             if end >= 0:  # known after the first answer of the broker
+                # negative before the first message that this reader reads
                 following = place.offset if place.offset >= 0 else self._committed(place, start)
                 progress[Partition(place.topic, place.partition)] = Progress(following, end)
         if progress:

@@ -3,6 +3,10 @@
 A query first adds the changes since the previous one, so that its cost does not depend on the
 number of nodes. `headwater.health.states` determines the state of a node; the index only selects
 the nodes that can have a problem.
+
+The path of a group leads to it from a grouping: ("platform", "hive", "hive://lake shop") is the
+schema `shop`. A node is in the groups of its paths and in all groups above them: a dataset by
+platform and schema, a task by owner or domain and pipeline.
 """
 
 from __future__ import annotations
@@ -107,7 +111,7 @@ class MapIndex:
 
         Many nodes are sorted at the end, because inserting each at its place is slower.
         """
-        is_bulk = len(self._waiting) > len(self.paths)
+        is_bulk = len(self._waiting) > len(self.paths)  # such as the first update
         unsorted: dict[Path, Group] = {}
         for node in deadline.watched(list(self._waiting)):
             for path in self._put(node, is_sorted=not is_bulk):
@@ -224,7 +228,8 @@ class MapIndex:
     ) -> Iterator[tuple[Path, str, str]]:
         """Yield the edges between groups of datasets, which a job has read and written.
 
-        A job that would connect too many pairs yields none.
+        A job that would connect too many pairs yields none. Each edge is the group that contains
+        both ends, and their keys in it. All nodes must have their paths (`_put_all`).
         """
         sources = {path for node in above for path in self.paths.get(node, ())}
         targets = {path for name in below for path in self.paths.get(Node.of_dataset(name), ())}
@@ -243,6 +248,7 @@ class MapIndex:
             due, node = heapq.heappop(self._next)
             if self._due.get(node) == due:
                 self._overdue.add(node)
+        # A task is late with its pipeline, so all jobs of an overdue one's family are candidates.
         families = generations_of(state).families
         late = {
             Node.of_job(ref)
@@ -269,7 +275,11 @@ def groups_of(paths: Iterable[Path]) -> set[Path]:
 def _touched(
     graph: EffectiveGraph, names: set[DatasetName], jobs: set[JobRef]
 ) -> tuple[set[DatasetName], set[JobRef]]:
-    """Return changed datasets and jobs, and those next to them."""
+    """Return changed datasets and jobs, and those next to them.
+
+    A dataset has owners and a due time of its writers, and the edges of a job depend on the readers
+    of its outputs. So these change with the others.
+    """
     near = {ref for name in names for ref in (*graph.writers_of(name), *graph.readers_of(name))}
     written = {name for ref in jobs for name in graph.edges_of(ref).writes}
     read = {name for ref in jobs for name in graph.edges_of(ref).reads}

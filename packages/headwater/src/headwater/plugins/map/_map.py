@@ -1,4 +1,8 @@
-"""The roll-up map: groups of nodes with counts and problems, level by level."""
+"""The roll-up map: groups of nodes with counts and problems, level by level.
+
+The path of a group has the grouping and the keys of the groups to it, such as ("platform", "hive").
+An item of the answer is a group or, at the innermost level, a dataset or task: a leaf.
+"""
 
 from __future__ import annotations
 
@@ -209,6 +213,7 @@ def _members(
 
     `where` is the path of the group. The second value is the cursor of the next page.
     """
+    # Sort keys begin with 0 for a node with a problem, and 1 for any other one.
     about, wrong = ("map", *where), problems.nodes[where]
     last = None if cursor is None else place_of(about, cursor)
     first = sorted((place_by_name(state, node), node) for node in wrong)

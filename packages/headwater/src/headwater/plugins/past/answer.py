@@ -1,4 +1,10 @@
-"""Answer queries about one node as of a past time."""
+"""Answer queries about one node as of a past time.
+
+- whole state: all events of the log until a time, which takes long to build
+- partial state: the events that a query needs; it notes the records that the query misses, and
+  these are loaded before the query is repeated, until none is missing (`headwater.partial`)
+- index: which events contribute to which record, by keys (`keys`, `store`)
+"""
 
 from __future__ import annotations
 
@@ -58,7 +64,10 @@ class PartialPast:
         self._whole: list[int] = []
 
     def answer(self, as_of: int, answer: Answer) -> Any:
-        """Return the answer of a query as of a time; None if it needs the whole state."""
+        """Return the answer of a query as of a time; None if it needs the whole state.
+
+        `as_of` is in microseconds. A time that needed the whole state is not tried again soon.
+        """
         if as_of in self._whole:
             return None
         try:

@@ -4,6 +4,9 @@ A record of a state, such as that of a job, depends only on the events that cont
 records that one event contributes to are those in the state of this event alone. Names of datasets,
 folders and schemas depend on few distinct facts that many events repeat, so their facts are stored
 instead of the events.
+
+A key names a record: ("job", "shop", "daily"), ("name", "hive://lake", "shop.orders"). The last
+part of a name is an ending, by which short names are found.
 """
 
 from __future__ import annotations
@@ -84,6 +87,11 @@ def parts_of(event: Logged) -> Parts:
 
 
 def _facts(event: Logged, state: State) -> Iterator[Fact]:
+    """Yield the facts of an event, given the state of this event alone.
+
+    These are the names that it reports together for a dataset, the files in a folder, the schemas
+    of a namespace, the presence of tags, and the endings of names.
+    """
     for item in _datasets_of(event):
         links = Symlinks.parse(item.facets.get(Symlinks.KEY, {})).identifiers
         value = _json([item.namespace, item.name, *sorted(map(list, links))])
@@ -103,6 +111,7 @@ def _facts(event: Logged, state: State) -> Iterator[Fact]:
 
 
 def _endings(event: Logged, state: State) -> Iterator[Fact]:
+    """Yield the jobs and names of datasets, each under the key of the ending of its name."""
     links = (link for item in _datasets_of(event) for link in symlinks_of(item))
     names = {*state.datasets, *links, *(name for pair in state.aliases for name in pair)}
     for kind, found in (("job", {*state.jobs}), ("dataset", names)):

@@ -1,4 +1,8 @@
-"""Load events and facts of the log into a partial state as of a time."""
+"""Load events and facts of the log into a partial state as of a time.
+
+Keys name the records of a state (`keys`). Those of the kinds "walk" and "uses" name none: they load
+a node and its neighbors, before a query that walks along the edges misses them one by one.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +76,11 @@ class Loader:
         state.derived.clear()
 
     def _apply(self, seqs: set[int]) -> None:
+        """Apply events, by their positions in the log, that were not applied before.
+
+        Raises:
+            WholeStateError: these are too many, or a rule of aliases is among them.
+        """
         if len(self.applied) + len(seqs) > self._most:
             raise WholeStateError
         self.applied |= seqs
@@ -88,6 +97,7 @@ class Loader:
                 apply(self.state, event)
 
     def _add(self, fact: Fact) -> None:
+        """Add a fact to the state, as the events that state it would."""
         state, (kind, *_) = self.state, fact.key
         if kind == TAGS[0]:
             state.has_tags = True

@@ -97,6 +97,11 @@ class Index:
         seqs: set[tuple[int, int]],
         times: dict[Fact, int],
     ) -> None:
+        """Add the events and facts of the next events, and move the position to `last`.
+
+        `seqs` has pairs of the number of a key and an event, `times` the earliest time of each
+        fact. Nothing is added if the position is no longer `before`; 0 empties the index first.
+        """
         if before == 0:
             for table in (_events, _facts):
                 connection.execute(sa.delete(table))

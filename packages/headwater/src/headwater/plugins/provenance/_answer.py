@@ -2,6 +2,10 @@
 
 Versions are those that producers reported. Where a run wrote without reporting one, the version is
 the run's id; where a run read without one, it is the version that the runs before it wrote.
+
+- walked: the generations upstream with their edges on the way; a generation has the runs of a task
+  under one parent run, or is a declaration without runs
+- entry: a run at the level of the query, with the runs below it (its members)
 """
 
 from __future__ import annotations
@@ -126,7 +130,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
         sources = [flow.source for flow in generations.flows_into(generation)]
         input_versions = _written(generations, ((run, None) for g in sources for run in g.runs))
         for run in generation.runs:
-            owner = generations.levels.owner(run, level)
+            owner = generations.levels.owner(run, level)  # the run at the level, or itself
             begun = began_at(state, owner) or start_of(run) or 0
             entry = found.setdefault(owner.key, _Entry(owner.key.job, begun, owner))
             for spelled, use in run.inputs.items():
@@ -136,6 +140,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
                     entry.reported |= {name} if use.version_names else set()
             entry.members.append((run, edges))
             own = generations.own(run)
+            # of a part of a generation, such as one partition, only the edges of this part
             entry.edges.add(own.within(edges) if generation.is_limited else own)
     for entry in found.values():
         entry.writes = _written(generations, entry.members)

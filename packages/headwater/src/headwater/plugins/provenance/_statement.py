@@ -1,7 +1,8 @@
 """Provenance as an in-toto statement, which can be signed and kept with a file or a model.
 
 The predicate is SLSA's provenance (https://slsa.dev/spec/v1.0/provenance). Its build is the run
-that wrote the dataset, and its dependencies are all versions and commits upstream.
+that wrote the dataset, and its dependencies are all versions and commits upstream. A resource is
+one of these, or the dataset itself, with a digest that identifies its content or version.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ def _needed(
     name: DatasetName, reported: list[ReportedSchema], is_kept: Callable[[str], bool]
 ) -> Iterator[str]:
     """Yield the ids of the runs to keep for one dataset; `reported` are its schemas in order."""
+    # Of each reported schema: itself (`current`), the one before it (`last`), the last one of the
+    # same producer (`same`), and the change between them, if any.
     found = list(compared(name, reported))
     needed: list[ReportedSchema | None] = [*[item for item in reported if item.run][-1:]]
     for item in found:
@@ -36,6 +38,7 @@ def _needed(
         for place, item in enumerate(reported)
         if item.run is None or is_kept(item.run.key.run_id)
     ]
+    # Without the deleted ones, the schemas that stay are compared with others.
     remaining = compared(name, [reported[place] for place in kept])
     for place, item in zip(kept, remaining, strict=True):
         if item.change != found[place].change:

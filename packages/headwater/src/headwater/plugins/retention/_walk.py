@@ -1,4 +1,12 @@
-"""Follow the data of the datasets upstream, to find the runs that they come from."""
+"""Follow the data of the datasets upstream, to find the runs that they come from.
+
+- generation: the runs of one task under one parent run; `original`: the whole one of a part of it
+- flow: data that a generation gets from its `source`, another generation, through a dataset; it
+  read the data, or kept the rows that were in a table before it wrote (`is_kept`)
+- own rows: rows of a table that the generation writes itself, as an incremental load reads or keeps
+- horizon: a time; sources of own rows before it are deleted, unless another run needs them
+- to spare: to keep such a source, because its deletion or presence would change an answer
+"""
 
 from __future__ import annotations
 
@@ -95,6 +103,7 @@ class Walk:
         generations = self._generations
         for (generation, name, is_kept_rows), sources in places.items():
             older = self._own_sources(set(sources), name)
+            # when the generation read the dataset; rows can only be kept from before it began
             reading = generations.reading(name, generation, only_earlier=is_kept_rows)
             for source in sources:
                 if is_kept(source):
@@ -104,6 +113,7 @@ class Walk:
                     for other in generations.history(source.job)
                     if name in other.edges.writes and is_kept(other)
                 ]
+                # the writes of these generations that would be the contents at that time
                 left = generations.times.counted(staying, name, reading, generation)
                 if not older.issuperset(slice_.original for slice_ in left):
                     yield source
@@ -111,7 +121,10 @@ class Walk:
     def _own_sources(
         self, sources: set[Generation], name: DatasetName | None = None
     ) -> set[Generation]:
-        """Return the generations and those that wrote older rows of their tables, or of one."""
+        """Return the generations and those that wrote older rows of their tables, or of one.
+
+        The sources of the sources are included. `name` limits it to the rows of one dataset.
+        """
         found, open_ = set[Generation](), list(sources)
         while open_:
             if (generation := open_.pop()) not in found:

@@ -20,6 +20,9 @@ state that sources were deleted (`lineage.provenance.deleted_sources`). The firs
 stays.
 
 Before anything is deleted, the graphs of the log with and without the events are compared.
+
+A tree of runs is a run with all runs below and above it, a DAG run with its tasks; `top` is the id
+that stands for it. A fact is what an event adds to the sets of a state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Columns that no schema lists, because only column lineage or a SQL text names them."""
+"""Columns that no schema lists, because only column lineage or a SQL text names them.
+
+They are counted per dataset: by one for each facet or text that names a column, so that a column
+disappears with the last one. A record has what was reported about a dataset under one name.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +91,7 @@ class NamedColumns:
             if record := state.datasets.get(name):
                 self.changed |= self._take_lineage(record)
             for dataset in state.identity.datasets(name):
+                # at first, `update` has added all texts anyway
                 if self._are_inputs_changed(dataset) and not self._is_first:
                     self.unread |= dict.fromkeys(self._jobs_naming(dataset))
             del self._names[name]
@@ -106,7 +111,7 @@ class NamedColumns:
             self._texts[ref] = tuple(found)
             self.changed |= self._count(found, 1)
             used = set(run.inputs) | set(run.outputs) if run else set()
-            for name, _ in found:
+            for name, _ in found:  # a run that uses a dataset is found by its record
                 if name not in used:
                     self._mentioning[name].add(ref)
             del self.unread[ref]
@@ -143,7 +148,10 @@ class NamedColumns:
         return changed
 
     def _are_inputs_changed(self, dataset: DatasetName) -> bool:
-        """Return True if the names, the schema or the kind of a dataset changed."""
+        """Return True if the names, the schema or the kind of a dataset changed.
+
+        How the texts that use it are read depends on these. The first call is a change.
+        """
         records = records_of(self._state, dataset)
         facets = [
             record.facets.packed(key) for record in records for key in (Schema.KEY, _DBT_MODEL)

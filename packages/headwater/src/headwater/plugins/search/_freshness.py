@@ -1,4 +1,8 @@
-"""Freshness of datasets: the last write, the next due time, and failures that put it at risk."""
+"""Freshness of datasets: the last write, the next due time, and failures that put it at risk.
+
+A rhythm (`health.freshness`) is the usual interval of the writes with the next due time. A row has
+the values of a dataset for lists and filters; to determine them takes time in a large store.
+"""
 
 from __future__ import annotations
 

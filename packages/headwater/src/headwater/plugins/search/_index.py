@@ -9,6 +9,9 @@ one. Past states have no index. Nor is there one if Python's SQLite lacks full-t
 
 In a large store, the first searches of a query with a deadline index only some nodes each. The
 other nodes are found by their names; `unindexed` is their number.
+
+A trigram is three characters in a row: `fare` has far and are. A row of SQLite's table has all
+texts of a node, without the node: `_rows` and `_nodes` map one to the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Search over names, columns, tags, owners, descriptions and queries."""
+"""Search over names, columns, tags, owners, descriptions and queries.
+
+A hit is a node with its best match, a text of it. Candidates (`_index`) may match; their texts are
+compared here. A fuzzy hit matches a word that is only similar to the text.
+"""
 
 from __future__ import annotations
 
@@ -166,6 +170,7 @@ def _matches(
         matching = [hit for hit in hits if hit is not None]
         if len(matching) == len(patterns):
             worst = max(matching)
+            # after the nodes that have the whole text in one place, whose fit is at most 3
             found.append(worst._replace(fit=worst.fit + 4 * (len(patterns) > 1)))
     return found
 

@@ -1,4 +1,7 @@
-"""The texts of a node that a search covers."""
+"""The texts of a node that a search covers.
+
+A book has the facets of a job or of a dataset under one name; `parsed` returns one as a model.
+"""
 
 from __future__ import annotations
 

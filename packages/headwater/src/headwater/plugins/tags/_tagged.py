@@ -1,4 +1,8 @@
-"""The columns that have a tag, inherit it or mask it, by dataset and with their path."""
+"""The columns that have a tag, inherit it or mask it, by dataset and with their path.
+
+WHOLE is the column that stands for a whole dataset: one without reported columns, or with a tag of
+its own. A column feeds another one that takes its values; the use can mask them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """Reads of datasets by tasks: the first and the last one of each dataset.
 
 A read that only checks the data, or that only feeds the dataset itself, is not a use.
+
+- generation: the runs of a task under one parent run; those without runs are declarations
+- view: a generation that only created views; its inputs are read when a view is queried
+- reporter: the producer of some jobs: if it reports no reads at all, it may not report any
 """
 
 from __future__ import annotations
@@ -140,8 +144,8 @@ def _is_use(generations: Generations, generation: Generation, name: DatasetName)
     """Return False if a generation only checks a dataset, or reads it only to write it again."""
     edges = generation.edges
     if targets := edges.targets_of(name):
-        return targets != {name}
-    if edges.writes:
+        return targets != {name}  # it feeds another dataset
+    if edges.writes:  # column or explicit lineage says that it feeds none, but it may filter
         return True
     return not all(
         is_checking(run) or _asserts(generations.state, run, name)

@@ -3,6 +3,11 @@
 A reader that sends no events cannot be detected. A dataset is therefore unused only if everything
 that may read it reports: reads in its namespace were reported during the whole time, its former
 readers or others of their producer still report, and no job near it lacks inputs or datasets.
+
+- this time: that of the window, such as the last 30 days
+- reporter: the namespace and the integration of a job (`_reads.reporter_of`), its producer
+- near: in a pipeline that writes or read the dataset
+- generation: the runs of a task under one parent run
 """
 
 from __future__ import annotations
@@ -150,7 +155,7 @@ class Window:
             first, last = self.uses.namespaces[name.namespace]
             if last < self.since:
                 message = f"No read of any dataset {place} was reported since {_day(last)}"
-            elif first > self.since >= _first_event(self.state):
+            elif first > self.since >= _first_event(self.state):  # else `_about_time` says so
                 message = f"Reads of datasets {place} were reported only since {_day(first)}"
             else:
                 return
@@ -159,8 +164,9 @@ class Window:
     def _about_readers(self, readers: dict[JobRef, Use]) -> Iterator[UnknownReason]:
         """Yield the reasons about former readers that may still read the dataset.
 
-        `readers` has their reads by task. A reader is silent if no job of its reporter, which is
-        its namespace and its integration, read anything in this time.
+        `readers` has their reads by task. A reader that completed with inputs reports, and does not
+        read the dataset any more. One that ran otherwise is incomplete. One that did not run is
+        silent if no job of its reporter read anything in this time; otherwise it was retired.
         """
         incomplete, silent = set(), set()
         for ref in readers:
@@ -294,7 +300,10 @@ def _silent_tasks(state: State) -> dict[JobRef, set[JobRef]]:
 
 
 def _needs_no_data(state: State, ref: JobRef) -> bool:
-    """Return True for tests, the ends of a flow, empty operators, and jobs without events."""
+    """Return True for tests, the ends of a flow, empty operators, and jobs without events.
+
+    That such a job reports no dataset is no sign of a missing report.
+    """
     run = newest_run(state, ref)
     if run is None or not run.has_events or is_test(state, ref):
         return True

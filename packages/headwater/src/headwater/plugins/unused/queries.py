@@ -168,6 +168,7 @@ def _span(state: State, run: Run) -> tuple[int, int]:
 
 
 def _place(state: State, sort: Sort, item: _Candidate) -> Place:
+    """Return the sort key: the run time, nothing, or the last read; then the name."""
     first = {"cost": sum(item.writers.values()), "name": 0, "read": item.last_read}[sort]
     return first, *place_by_name(state, item.node)
 
