@@ -30,6 +30,7 @@ class Rule:
     to_name: str
 
     def __post_init__(self) -> None:
+        """Raise ConfigError for an invalid pattern, or a `{field}` that no pattern captures."""
         allowed = {"account"}
         for key, pattern in (("namespace", self.namespace), ("name", self.name)):
             try:

@@ -110,6 +110,7 @@ class DataZone:
         return [body] if renamed == body else DATAZONE.rewrite(renamed, RunContext())
 
     def _post(self, body: Body) -> None:
+        """Post a body; the Client-Token makes a repetition harmless."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:

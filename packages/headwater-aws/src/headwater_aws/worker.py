@@ -4,6 +4,9 @@ A rejected event is sent to the dead-letter queue immediately, with the reason. 
 unavailable, the event is retried with increasing delays: indefinitely if DataZone is busy, and a
 few times if the event may be the cause. Later events of its group then continue. SQS could move
 events to the dead-letter queue itself, but without a reason.
+
+A record is a message of the queue, with one event. Its group is the events that must stay in
+order: those of one root run. A receive is an attempt; the message is invisible until the next one.
 """
 
 from __future__ import annotations
@@ -73,6 +76,7 @@ class Worker:
         try:
             self.backend.send(delivery_of(record["body"]))
         except UnavailableError as error:
+            # doubtful: the event itself may be the cause
             allowed = self.queue.most_receives if error.is_doubtful else MOST_RECEIVES_EVER
             if receives < allowed:
                 write_log("WARNING", "will be retried", reason=str(error), **_about(record))
@@ -132,7 +136,7 @@ class Worker:
 
 
 def delivery_of(body: str) -> Delivery:
-    """Return the delivery of an event, with a state of only that event."""
+    """Return the delivery of an event, with a state of only that event: there is no log."""
 
     def reading() -> AbstractContextManager[State]:
         return nullcontext(project([read_entry(body)]))

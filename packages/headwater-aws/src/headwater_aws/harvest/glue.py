@@ -118,7 +118,11 @@ class GlueTables:
         crawled: dict[str, list[_CrawledTable]],
         lines: Lines,
     ) -> str:
-        """Add a table's event if it changed; return the time of its last change."""
+        """Add a table's event if it changed; return the time of its last change.
+
+        A table of a crawler is added to `crawled`, by the name of the crawler: it gets its location
+        as an input of the crawls, not as a symlink.
+        """
         database, name = table["DatabaseName"], table["Name"]
         created = table["CreateTime"].astimezone(UTC)
         changed = table.get("UpdateTime", created).astimezone(UTC)
@@ -220,6 +224,7 @@ class GlueTables:
 
 
 def _facets(table: Json) -> dict[str, DatasetFacet]:
+    """Return the type, columns, description, owner and format that Glue has of a table."""
     storage = table.get("StorageDescriptor", {})
     parameters = table.get("Parameters", {})
     columns = [*storage.get("Columns", []), *table.get("PartitionKeys", [])]

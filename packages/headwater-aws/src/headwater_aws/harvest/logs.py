@@ -61,6 +61,10 @@ class CloudWatchLogs:
     def _add_record(
         self, record: dict[str, Any], joiners: dict[str, Joiner[str]], lines: Lines
     ) -> None:
+        """Add the events in the lines of a record; an incomplete line waits for the next record.
+
+        Each stream has its own lines, so it has its own joiner while a line is incomplete.
+        """
         stream = record["logStreamName"]
         joiner = joiners.setdefault(stream, Joiner())
         where = f"{self.group}/{stream}@{record['timestamp']}"

@@ -2,6 +2,9 @@
 
 Statements with the same shape are one job; each execution is a run, identified by its query id. The
 history covers a week and the first 4,000 characters of a text; SYS_QUERY_TEXT has the rest.
+
+A session has temporary tables, which are no datasets. The cursor keeps them, so that a later query
+of the session that reads one has the tables as inputs that the temporary table was created from.
 """
 
 from __future__ import annotations
@@ -171,7 +174,7 @@ class Redshift:
         if statement is None:
             return
         if statement.temporary and query.status == "success":
-            sessions.pop(query.session, None)
+            sessions.pop(query.session, None)  # to the end: the oldest sessions are forgotten first
             sessions[query.session] = after(temporary, statement)
         for name in statement.unknown:
             reason = f"the sources of temporary table {name} are unknown: no query created it"
@@ -181,6 +184,7 @@ class Redshift:
                 lines.add(to_json(event), place)
 
     def _run(self, query: _Query, text: str, statement: Statement, columns: Columns) -> FinishedRun:
+        """Return the run of a query; its job is named `db.schema.table.insert.SHAPE`."""
         target = statement.target
         named = ".".join(target) if target else f"{self.warehouse.database}.unload"
         job = f"{named}.{statement.kind}.{statement.shape}"
@@ -214,6 +218,7 @@ class Redshift:
         )
 
     def _output(self, statement: Statement, columns: Columns) -> OutputDataset:
+        """Return the table or the files that a statement writes, with their column lineage."""
         facets: dict[str, DatasetFacet] = {}
         if statement.target:
             name, facets = self._name(statement.target), _facets(statement.target, columns)

@@ -25,7 +25,7 @@ export function useLive(): boolean {
     let all: ReturnType<typeof setTimeout> | undefined;
     let isAll = false;
     let events: Topics[] = [];
-    const related = new Set<string>();
+    const related = new Set<string>(); // runs whose earlier events could change an answer, see `canChange`
     let waiting = new Set<Query>(); // queries with new events while they were being fetched
     const isChanged = (query: Query) => isAll || events.length > MOST_EVENTS || canChange(events, { key: query.queryKey, data: query.state.data }, related);
     const refetch = () => {

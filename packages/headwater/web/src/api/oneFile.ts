@@ -33,6 +33,7 @@ export function keyOf(path: string, query: object): string {
   return path + JSON.stringify(params.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** Return the stored hits whose text contains the requested one, in the form of the search query's answer. */
 function search(hits: readonly Hit[], query: { text?: string; matched?: string | null; limit?: number }) {
   const text = query.text?.toLowerCase() ?? "";
   const all = hits.filter((hit) => hit.text.toLowerCase().includes(text));

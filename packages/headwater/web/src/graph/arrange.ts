@@ -40,7 +40,12 @@ export function directionFor({ width, height }: Room): Direction {
   return width < NARROW || width * 1.4 < height ? "down" : "right";
 }
 
-/** Lay out a graph with pipelines as frames: in one line, or in rows of whole pipelines if only these fit into the window. */
+/**
+ * Lay out a graph with pipelines as frames: in one line, or in rows of whole pipelines if only these fit into the window.
+ *
+ * First the inside of each frame is laid out, then the frames and the nodes outside. Of the possible numbers of rows, the one with the
+ * largest zoom is chosen. `columnsOf` returns the number of columns that a dataset shows; `layOut` runs elk.
+ */
 export async function arrange(nodes: readonly LineageNode[], edges: readonly LineageEdge[], columnsOf: (id: NodeId) => number | null, { direction, room }: { direction: Direction; room: Room }, layOut: LayOut): Promise<Arrangement> {
   const plan = new Plan(nodes, edges, columnsOf, direction);
   const free = { width: room.width - MARGIN.width, height: room.height - MARGIN.height };
@@ -113,7 +118,7 @@ class Plan {
     return { item: `${FRAME}${frame}`, v: v + this.pads.v, points };
   }
 
-  /** Convert the chosen layout to positions on the page. */
+  /** Convert the chosen layout to positions on the page: that of frames and loose nodes (`block`), and the inside of frames (`blocks`). */
   placed({ blocks, block }: { blocks: ReadonlyMap<NodeId, Block>; block: Block }): Arrangement {
     const { pads, direction } = this;
     const page = ({ u, v }: Point): Place => (direction === "right" ? { x: u, y: v } : { x: v, y: u });
@@ -136,6 +141,7 @@ class Plan {
     return { places, frames, corners, direction };
   }
 
+  /** Return the corners of an edge inside a frame. */
   private within({ from, to }: LineageEdge, key: number, blocks: ReadonlyMap<NodeId, Block>, origins: ReadonlyMap<NodeId, Point>): Point[] {
     const frame = this.owner.get(from) as NodeId;
     const block = blocks.get(frame) as Block;
@@ -143,6 +149,7 @@ class Plan {
     return between(block, start, start.v + this.grip, end, end.v + this.grip, key).map(moved(origins.get(frame) as Point));
   }
 
+  /** Return the corners of any other edge: out of its frame, between the frames or nodes, and into the other frame. */
   private across({ from, to }: LineageEdge, key: number, blocks: ReadonlyMap<NodeId, Block>, block: Block, origins: ReadonlyMap<NodeId, Point>): Point[] {
     const [out, into] = [this.end(from, blocks, key, exit), this.end(to, blocks, key, entry)];
     const [start, end] = [block.spots.get(out.item), block.spots.get(into.item)] as [Spot, Spot];
@@ -156,6 +163,7 @@ class Plan {
   }
 }
 
+/** Return the places of the control edges that are parallel to a path of two data edges. */
 function impliedOf(edges: readonly LineageEdge[]): Set<number> {
   const { down } = neighborsOf(edges.filter((edge) => edge.kind === "data"));
   const isImplied = ({ from, to, kind }: LineageEdge) => kind === "control" && (down.get(from) ?? []).some((id) => down.get(id)?.includes(to));

@@ -1,3 +1,10 @@
+/**
+ * The layout of items (nodes, and frames around nodes) in layers, and the routes of links between them.
+ *
+ * Places are (u, v): u goes along the direction of the data, v across it. `arrange.ts` converts them to x and y. elk is the layout
+ * library; a port is a point of an item at which a link ends.
+ */
+
 import type { ElkNode, ElkPort } from "elkjs/lib/elk-api";
 
 /** A node or a frame, measured along the direction of the data and across it. */
@@ -118,6 +125,7 @@ export function blockOf(laid: ElkNode, most: number, widest = Infinity): Block {
 
 type Laid = Item & Point;
 
+/** Return the items of elk's layout by layer; items that overlap along the direction are in one layer. */
 function layersOf(laid: ElkNode): Laid[][] {
   const items = (laid.children ?? []).map(({ id, x = 0, y = 0, width = 0, height = 0 }) => ({ id, along: width, across: height, u: x, v: y }));
   const layers: Laid[][] = [];
@@ -136,6 +144,7 @@ function split(items: Laid[], widest: number): Laid[][] {
   return items.toSorted((a, b) => a.v - b.v).map((item) => [{ ...item, v: (widest - item.across) / 2 }]);
 }
 
+/** Return the start and end of each layer along the direction: those of elk, or one after the other for split layers. */
 function lengthsOf(layers: readonly Laid[][], isSplit: boolean): Range[] {
   let at = 0;
   return layers.map((items) => {
@@ -151,7 +160,12 @@ function startsOf(layers: readonly Laid[][]): number[] {
   return layers.flatMap((items, place) => (place === 0 || items.some(({ id }) => id.startsWith(FRAME)) ? [place] : []));
 }
 
-/** Group layers into at most `most` rows, with the longest row as short as possible. */
+/**
+ * Group layers into at most `most` rows, with the longest row as short as possible.
+ *
+ * A row is the first layer and the one after the last. `starts` are the layers at which a row may begin. Of all possible lengths, the
+ * shortest one is chosen with which the rows suffice.
+ */
 function cut(layers: readonly Range[], starts: readonly number[], most: number): [number, number][] {
   const lengthOf = (first: number, last: number) => (layers[last - 1] as Range).end - (layers[first] as Range).start;
   const ends = [...starts.slice(1), layers.length];
@@ -224,6 +238,7 @@ export function entry(block: Block, to: Spot, into: number, key: number): { poin
   return { points: [{ u, v }, { u, v: into }], v };
 }
 
+/** Return true if another item of the row is in the way at `v`, after the spot (1) or before it (-1). */
 function isBlocked(block: Block, spot: Spot, v: number, side: 1 | -1): boolean {
   return [...block.spots.values()].some((other) => other.row === spot.row && (other.layer - spot.layer) * side > 0 && v > other.v - ABOVE && v < other.v + other.across + ABOVE);
 }

@@ -41,6 +41,7 @@ export function marksOf(diff: DiffAnswer, both: Both | null = null): Difference 
   return { marks, edges, columns: columnsOf(diff), columnEdges: both ? columnEdgesOf(both, marks) : new Map<string, Mark>() };
 }
 
+/** Return the changed columns; one that is removed and added again has another type. Fields are `NAME: TYPE`. */
 function columnsOf(diff: DiffAnswer): Map<ColumnKey, ColumnChange> {
   const found = new Map<ColumnKey, ColumnChange>();
   for (const { node, added, removed } of diff.schemas) {
@@ -88,7 +89,7 @@ export interface Change {
   ends: string[];
 }
 
-/** List the changes: nodes, edges, schemas, code, and failed runs between the two times. */
+/** List the changes: nodes, edges, schemas, code, and failed runs between the two times. Edges of added and removed nodes are left out. */
 export function changesOf(diff: DiffAnswer): Change[] {
   const jobOf = ({ job }: DiffAnswer["failed"][number]) => `job:${job.namespace}:${job.name}`;
   const listed = Object.entries(diff.nodes as Record<string, { namespace: string; name: string; type: string; kind: string | null }>);

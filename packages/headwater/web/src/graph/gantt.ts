@@ -73,6 +73,7 @@ function criticalOf(root: RunTree, now: number): Set<RunTree> {
   return critical;
 }
 
+/** Return the start and end of a run in milliseconds; null if it has not started. A running one ends at `now`. */
 function spanOf(run: RunTree, now: number): [number, number] | null {
   const { startedAt: started, endedAt: ended } = run;
   if (!started) return null;

@@ -29,7 +29,7 @@ export function framesOf(nodes: readonly LineageNode[], edges: readonly LineageE
   return [...members].map(([id, ids]) => ({ id, name: nameOf(id), health: ids.map((member) => states.get(member)).find(Boolean) ?? null, platform: ids.map((member) => platforms.get(member)).find(Boolean) ?? null, members: ids }));
 }
 
-/** Return the pipeline of each node inside a frame. */
+/** Return the pipeline of each node inside a frame: of a task, and of a dataset that only tasks of one pipeline write and read. */
 function ownersOf(nodes: readonly LineageNode[], edges: readonly LineageEdge[]): Map<NodeId, NodeId> {
   const owner = new Map(nodes.flatMap((node) => (node.type === "job" && node.pipeline ? [[node.id, node.pipeline] as const] : [])));
   const counts = countOf([...owner.values()]);
@@ -95,7 +95,7 @@ function countOf(ids: readonly NodeId[]): Map<NodeId, number> {
   return counts;
 }
 
-/** Replace several nodes of a graph with one group node. */
+/** Replace several nodes of a graph with one group node; edges between them disappear, and others end at the group. */
 function joined(shown: Shown, members: readonly NodeId[], id: NodeId, name: string, kind: "pipeline" | "chain"): Shown {
   const inside = new Set(members);
   const nodes = shown.nodes.filter((node) => inside.has(node.id));

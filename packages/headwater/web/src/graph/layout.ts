@@ -1,3 +1,9 @@
+/**
+ * Sizes of nodes, and viewports: the offset and the zoom with which a graph is shown in a window.
+ *
+ * Boxes are in coordinates of the graph, windows in pixels of the screen: x on the screen is `viewport.x + zoom * box.x`.
+ */
+
 import { COLUMNS_SHOWN } from "./columns";
 import { SIZES } from "./sizes";
 

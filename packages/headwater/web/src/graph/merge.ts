@@ -9,6 +9,7 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
   const nodes = new Map<NodeId, LineageNode>();
   const edges = new Map<string, LineageEdge>();
   const columns = new Map<string, ColumnEdge>();
+  // The most neighbors of a node that one response counts but does not contain.
   const beyond = new Map<NodeId, Record<Side, number>>();
   for (const answer of answers) {
     const near = neighborsOf(answer.edges.filter((edge) => edge.kind === "data") as LineageEdge[]);

@@ -50,7 +50,11 @@ function inputsOf({ inputs, outputs }: Upstream, ids: ReadonlySet<string>): Use[
   return inputs.filter((input) => chosen.some(({ sources }) => sources === null || sources.some((source) => keyOf(source) === keyOf(input))));
 }
 
-/** Build the upstream tree of a dataset down to the sources; each path appears once. */
+/**
+ * Build the upstream tree of a dataset down to the sources; each path appears once.
+ *
+ * A member is a dataset with its versions, an origin a node of the tree with one or several members, a maker a job that wrote them.
+ */
 export function originTree(answer: ProvenanceAnswer): Origin {
   const about = new Map(answer.datasets.map((dataset) => [dataset.id, dataset]));
   const tags = new Map<string, Tag[]>();

@@ -74,6 +74,7 @@ export function besidePath(from: Place, corners: readonly Place[], to: Place): s
   return backPath(from, corners, to, (command, ...points) => command + points.map(({ x, y }) => `${x} ${y}`).join(" "));
 }
 
+/** Return true if a line goes to the right, so that it can pass behind its job. */
 function leadsOn({ from, to }: ColumnEdge, places: ReadonlyMap<NodeId, Place>): boolean {
   const [start, end] = [places.get(from.id as NodeId), places.get(to.id as NodeId)];
   return start !== undefined && end !== undefined && start.x < end.x;

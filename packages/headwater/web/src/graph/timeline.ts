@@ -139,7 +139,11 @@ export function toneOf(change: TimeChange): Tone {
   return change.kind === "node" ? "new" : "changed";
 }
 
-/** Return the marks on the axis, oldest first; added and removed edges have a label if there is room. */
+/**
+ * Return the marks on the axis, oldest first; added and removed edges have a label if there is room.
+ *
+ * Changes nearer than 1.6 % of the axis are one mark. Near the right end, a label is on the left of its mark, up to the previous mark.
+ */
 export function marksOn(answer: TimelineAnswer): Mark[] {
   const line = lineOf(answer);
   const groups: { place: number; changes: TimeChange[] }[] = [];
@@ -163,6 +167,7 @@ export function marksOn(answer: TimelineAnswer): Mark[] {
   });
 }
 
+/** Return the earliest of some times; with -1, the latest. */
 function minimum(times: readonly string[], sign = 1): string {
   return times.reduce((a, b) => (sign * (Date.parse(a) - Date.parse(b)) <= 0 ? a : b));
 }

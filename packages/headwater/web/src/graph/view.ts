@@ -3,7 +3,11 @@ import { lockedIn, MOST_LOCKED } from "./lit";
 import { RANGES, type Choice, type Range } from "./timeline";
 import type { Direction, Level, Moment, NodeId, Seek, Side } from "./types";
 
-/** The state of the graph page. It is stored in the address, so the browser's back button undoes changes. */
+/**
+ * The state of the graph page. It is stored in the address, so the browser's back button undoes changes.
+ *
+ * A grip is a side of a node, `up:ID` or `down:ID`, at which it is expanded or collapsed.
+ */
 export interface View {
   node: string;
   /** Steps on each side; AUTO chooses by the size of the graph. */
@@ -84,6 +88,7 @@ const LEVELS: readonly string[] = ["pipeline", "task", "query"];
 /** Maximum number of steps in the API. */
 export const DEEPEST = 100;
 
+/** Return the view of an address's query string; unknown and invalid values become the defaults. */
 export function parseView(search: string): View {
   const params = new URLSearchParams(search);
   const level = params.get("level") ?? "";
@@ -181,6 +186,7 @@ export function reuseLists(before: View, view: View): View {
   return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), picks: kept(before.picks, view.picks), collapsed: kept(before.collapsed, view.collapsed), expanded: kept(before.expanded, view.expanded), columns: kept(before.columns, view.columns), also: kept(before.also, view.also), seeks: kept(before.seeks, view.seeks) };
 }
 
+/** Return a number of steps from 0 to 100; AUTO if it is missing or no integer. */
 function depth(text: string | null): number {
   const number = text === null ? AUTO : Number(text);
   return Number.isInteger(number) ? Math.min(Math.max(number, text === null ? AUTO : 0), DEEPEST) : AUTO;

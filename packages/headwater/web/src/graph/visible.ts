@@ -31,7 +31,7 @@ export function neighborsOf(edges: readonly LineageEdge[]): Neighbors {
 /** The part of a view that determines which nodes are shown. */
 export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "picks" | "control" | "most">;
 
-/** Return the part of the loaded graph that a view shows. */
+/** Return the part of the loaded graph that a view shows. `up` and `down` of a node are the numbers of all its neighbors. */
 export function visible(graph: Graph, view: Extent): Shown {
   const data = graph.edges.filter((edge) => edge.kind === "data");
   const near = neighborsOf(data);

@@ -62,7 +62,10 @@ def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
 
 
 def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
-    """Find jobs that are later than usual."""
+    """Find jobs that are later than usual: by default root jobs, as tasks are late with these.
+
+    The key has the last start, so a job that ran again and is late again fires again.
+    """
     jobs = (
         job.ref
         for job in state.jobs.values()

@@ -45,6 +45,7 @@ def payloads_with_context(
         else:
             renamed = with_renamed_datasets(raw, contexts.renamed)
             found = [(renamed, contexts.of_declaration(event))]
+    # An end that was not sent yet comes later by itself, and is complete then.
     if resent := {key: end for key, end in ends.items() if delivery.was_sent(end[0].hash)}:
         with delivery.reading() as state:
             contexts = Contexts(state, rewriting.name, cache)

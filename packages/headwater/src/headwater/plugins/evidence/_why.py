@@ -176,6 +176,7 @@ def _replaced(generations: Generations, newest: Generation, edge: _Edge) -> mode
     if edge.target is None or not newest.runs:
         return None
     written = generations.times.of_writes(newest, edge.target).end
+    # rows that were written before this time are not in the dataset any more
     if written < emptied_before(generations.state, edge.target, inf):
         return "yes"
     return "maybe" if may_be_replaced(generations, edge.job, edge.target) else None

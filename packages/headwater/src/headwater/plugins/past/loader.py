@@ -128,7 +128,7 @@ class Loader:
         Airflow's skipped tasks wrote nothing. The events of a task and of its parent show this.
         """
         state, (kind, *parts) = self.state, key
-        if kind == "name":
+        if kind == "name":  # the other names of the dataset
             name = DatasetName(*parts)
             yield from map(name_key, self._mates.get(name, ()))
             yield from (name_key(mate) for pair in state.aliases if name in pair for mate in pair)
@@ -137,7 +137,7 @@ class Loader:
             yield from _read_with(DatasetName(*parts))
         elif kind == "run":
             yield own_key(parts[0])
-        elif kind == "own":
+        elif kind == "own":  # the state of a run without an end depends on its parent
             runs = map(state.runs.__getitem__, state.runs_by_id.get(parts[0], ()))
             yield from (own_key(run.parent[1].run_id) for run in runs if run.parent)
         elif kind == "job":

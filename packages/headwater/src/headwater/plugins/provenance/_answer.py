@@ -170,7 +170,7 @@ def _written(generations: Generations, runs: Iterable[tuple[Run, Edges | None]])
             name = generations.state.identity.primary(spelled)
             if edges is not None and name not in edges.writes:
                 continue
-            of = tasks[name]
+            of = tasks[name]  # the task of each run that wrote it
             if has_written(generations.state, run, use):
                 of[run.key] = generations.levels.owner(run, Level.TASK).key
             stated[name] |= use.version_names

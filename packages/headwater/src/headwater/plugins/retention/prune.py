@@ -139,7 +139,7 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | Non
         for state in (reading.now, reading.old):
             reading.needed |= {*_newest(state, reading, newest), *deciding_runs(state)}
         reading.needed |= set(_reporting(reading))
-        runs = unneeded = _deletable(reading, None)
+        runs = unneeded = _deletable(reading, None)  # without a loss, whatever the horizon is
         if horizon is not None:
             runs = _deletable(reading, min(horizon, cutoff))
         seqs = tuple(sorted(seq for run in runs for seq in reading.seqs[run]))
@@ -293,6 +293,7 @@ def _removals(reading: _Reading, kept: set[str]) -> Iterator[str]:
             found = removals(state, name)
             runs: set[RunKey | None] = set()
             for moment in {inf, *_moments(state, name, reading, kept)}:
+                # the last removal before the moment, and the last one up to it
                 for find in (bisect_left, bisect_right):
                     if position := find(found, moment, key=lambda removal: removal.time):
                         runs.add(found[position - 1].run)

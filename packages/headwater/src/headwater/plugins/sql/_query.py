@@ -355,6 +355,7 @@ class Reader(ExpressionReader):
         if names_a_table(item):  # or a file
             self.has_unknown_columns = self.has_unknown_uses = True
         function = item.this if isinstance(item, exp.Lateral) else item
+        # each name that is not among the columns may be one with the origins of all arguments
         columns = tuple(self._named(function, names, frame))
         relation = Relation(columns, NONE, bool(names), lambda _: origins, row=origins)
         return name or (names[0] if names else ""), relation

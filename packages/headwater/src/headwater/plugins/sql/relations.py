@@ -121,6 +121,7 @@ class Frame:
         is_certain = True  # no inner source with unknown columns may have the column
         for frame in self._outwards():
             if (found := frame._visible(name)) is not None:
+                # A column of an unknown source may hide an alias of SELECT.
                 is_alias = name in frame.aliases and not frame._has_column(name)
                 return Resolved(found, is_certain and not (is_alias and frame._has_unknown()))
             is_certain &= not frame._has_unknown()

@@ -99,6 +99,7 @@ def _plain(result: Script | Unread) -> Any:
         sources = tables.of_all(own.sources)
         written.append([tables.of(table), sources, columns, origins.of_all(own.rows), flags])
     used = [[tables.of(table), name] for table, name in sorted(result.used)]
+    # most columns are spelled in lower case: a list of these is shorter than a mapping
     spellings = {name: own for name, own in result.spellings.items() if name != own}
     same = [name for name, own in result.spellings.items() if name == own]
     between = [tables.of_all(sorted(found)) for found in (result.passed, result.replaced)]

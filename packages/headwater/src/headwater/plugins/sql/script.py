@@ -125,7 +125,7 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
     skipped = tuple(word for part in found for word in part.skipped)
     is_complete = all(part.is_complete for part in found) and not skipped
     written: dict[Table, list[Statement]] = {}
-    passed, read_first = set[Table](), set[Table]()
+    passed, read_first = set[Table](), set[Table]()  # read after a write; read before any
     for part in found:
         for statement in part.statements:
             passed |= written.keys() & statement.tables
@@ -291,7 +291,7 @@ def read_parts(parts: Iterable[str], target: Table | None, session: Session) -> 
     for part in parts:
         sql, condition, opened = _without_blocks(part)
         blocks = blocks[:-1] if _END.match(sql) else [*blocks, *opened]
-        is_certain = all(block == "begin" for block in blocks)
+        is_certain = all(block == "begin" for block in blocks)  # others may not run
         session = after_use(sql, session)
         sql = assignment(sql, session.dialect)
         variables: Temporary = {}

@@ -218,6 +218,7 @@ def _newest_units(known: Generations, ref: JobRef, runs: list[Run]) -> list[Unit
     is_above = known.levels.of(ref) > Level.TASK  # it answers for nothing below it
     below = [] if is_above else [member for run in runs for member in descendants_of(state, run)]
     members = {run.key: run for run in (*runs, *below)}
+    # a descendant may be a task of its own, as in a pipeline that a task triggers
     units = [unit for unit in units_of(known, members.values()) if unit.run.key.job == ref]
     units.sort(key=lambda unit: (began_at(state, unit.run) or 0, unit.run.key), reverse=True)
     return units[:_NEWEST]
@@ -310,6 +311,7 @@ def _reported(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
         found["ends"] = unit.run.end is not None
     reads = any(run.inputs for run in unit.members)
     writes = any(run.outputs for run in unit.members)
+    # a run that only checked its inputs need not write
     checks = not writes and (
         any(is_checking(run) for run in unit.members) or _checks_all_inputs(state, unit)
     )
@@ -321,7 +323,7 @@ def _reported(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
     if reads:
         if not checks:
             found["outputs"] = writes
-        described, covered, bare = _columns(state, unit)
+        described, covered, bare = _columns(state, unit)  # with schema, with lineage, with neither
         if described and not described <= covered:
             found["columns"] = False
         elif described or bare:

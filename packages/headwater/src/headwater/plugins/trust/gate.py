@@ -304,7 +304,7 @@ def _removal_finding(root: Node, removal: Removal) -> Finding:
 
 
 def _failed_checks(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
-    """Yield findings about failed checks of the dataset and of its sources.
+    """Yield findings about failed checks of the dataset and of all datasets upstream.
 
     A check of another version of a dataset does not count. Without reported versions, times decide.
     """
@@ -331,9 +331,9 @@ def _is_about(known: Generations, check: Check, name: DatasetName, provenance: W
     """
     times = known.times
     used = {times.of_writes(g, name).start for g in provenance if name in g.edges.writes}
-    examined: list[float] = []
+    examined: list[float] = []  # the starts of the writes whose data the check may have examined
     for ref in known.writers(name):
-        before: list[float] = []
+        before: list[float] = []  # of this job, up to the check
         for generation in known.history_of_writes(ref, name):
             if name in generation.only_created:
                 continue

@@ -68,6 +68,12 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
+/**
+ * The drawn graph in its viewport.
+ *
+ * A new graph (`about`) is fitted into the window. Otherwise the anchor keeps its position on the screen, and the viewport moves only
+ * as far as needed for new nodes, the locked path or the selected ends. `before` has what was shown last.
+ */
 function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path, ends, focused, about, onPaneClick, onOutside }: Props): ReactNode {
   const flow = useReactFlow<FlowNode | FrameFlowNode>();
   const frame = useRef<HTMLDivElement>(null);

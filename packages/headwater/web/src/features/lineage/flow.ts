@@ -42,6 +42,7 @@ export const SIDES: Record<Direction, { in: Position; out: Position }> = {
   down: { in: Position.Top, out: Position.Bottom },
 };
 
+/** Return the points of a node at which its edges end, for React Flow, which would measure them otherwise. */
 function handlesOf(direction: Direction, height: number): NodeHandle[] {
   const { in: start, out: end } = SIDES[direction];
   const [first, last] = direction === "right" ? [GRIPS.left, GRIPS.right] : [GRIPS.top, { ...GRIPS.top, y: height }];

@@ -39,7 +39,12 @@ interface Drawn {
 
 const NO_HUES: LitColumns["hues"] = new Map();
 
-/** Return the nodes and edges to draw, once they are laid out; `toArrange` is null while `shown` belongs to the previous view. */
+/**
+ * Return the nodes and edges to draw, once they are laid out.
+ *
+ * `shown` is the part of `graph` that the view shows; `toArrange` is null while it belongs to the previous view. `plan` is a
+ * larger graph from whose layout the places are taken, so that the graphs of two times have the same ones. `about` identifies the graph.
+ */
 export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Shown | null, view: View, difference: Difference | null, about: string | null, plan: Shown | null): Drawn {
   const locked = useMemo(() => (graph && view.column ? litColumns(graph.columns, lockedIn({ column: view.column, also: view.also })) : null), [graph, view.column, view.also]);
   const opened = useMemo(() => {

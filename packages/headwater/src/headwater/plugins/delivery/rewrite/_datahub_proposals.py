@@ -110,6 +110,7 @@ def _run_job(body: Body, context: RunContext) -> Aspects:
     engine, job, flow_facets = orchestrator(body), body["job"], context.flow_facets
     flow, own, name = flow_urn(engine, job), job_urn(engine, job), job["name"].split(".")[0]
     is_described = "documentation" in job["facets"] or "documentation" in flow_facets
+    # of a job without a dot, which is the flow itself, the endpoint writes the right description
     if name != job["name"] and is_described:
         engine_facet = body["run"]["facets"]["processing_engine"]
         properties = {
