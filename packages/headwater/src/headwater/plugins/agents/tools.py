@@ -241,7 +241,7 @@ def _all_problems(context: Context, health: Json) -> Json:
         },
         problems=causes_in_short(problems),
         note=_unchecked(health) if health["counts"]["runs"] else "No run was reported.",
-        page=replace(context, moment=None).page("problems"),
+        page=replace(context, moment=None).page("problems"),  # this view only shows the present
     )
 
 

@@ -370,7 +370,7 @@ class _Invocation:
         return own, of_tests
 
     def _inputs(self, node: str, reported: list[InputDataset]) -> list[InputDataset]:
-        """Return the tables that a model reads: as reported, or else as the manifest has them."""
+        """Return the tables that a model reads by the manifest, as in `reported` if it has them."""
         by_name = {(item.namespace, item.name): item for item in reported}
         return [
             by_name.get((item.namespace, item.name))

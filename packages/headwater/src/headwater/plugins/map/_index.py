@@ -189,10 +189,10 @@ class MapIndex:
             rhythm = rhythm_of(state, node.job_ref, needs_reason=False)
         else:
             rhythm = rhythm_of_writes(state, node.dataset_name, needs_reason=False)
-        due = rhythm.last + rhythm.limit if rhythm else None
+        due = rhythm.last + rhythm.limit if rhythm else None  # it can be late only after this
         if due is None:
             self._due.pop(node, None)
-        elif self._due.get(node) != due or due < state.now:
+        elif self._due.get(node) != due or due < state.now:  # `problems` popped an overdue one
             self._due[node] = due
             heapq.heappush(self._next, (due, node))
 

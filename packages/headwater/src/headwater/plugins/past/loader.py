@@ -165,6 +165,7 @@ class Loader:
             for run in self._runs_of(job.ref):
                 uses = run.inputs if way == "up" else run.reported_outputs
                 yield from (walk_key(way, "dataset", name) for name in uses)
+            # The level of a job, and which runs count, depend on its pipeline with all its tasks.
             for ref in job.parents | (job.hints or set()):
                 yield from (job_key(ref), ("family", *ref))
 

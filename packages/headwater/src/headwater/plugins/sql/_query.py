@@ -189,7 +189,7 @@ class Reader(ExpressionReader):
                 stars.append(Relation(is_whole=False))
                 continue
             name = column_name(projection, self._dialect, unnamed)
-            unnamed += name == f"f{unnamed}_"
+            unnamed += name == f"f{unnamed}_"  # BigQuery invents these names
             origins = self._origins(projection, frame)
             columns.append((name, origins))
             fields[name] = self._fields(projection.unalias(), frame)

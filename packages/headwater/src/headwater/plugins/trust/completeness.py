@@ -96,7 +96,7 @@ def completeness_answer(state: State) -> models.CompletenessAnswer:
     known = generations_of(state)
     units, unmeasured = _some_units(known)
     measures = measure_units(known, units)
-    if unmeasured:
+    if unmeasured:  # a share of some jobs would look like that of all
         for measure in measures.values():
             measure["share"] = None
     orphans = [] if unmeasured else _orphans(state)

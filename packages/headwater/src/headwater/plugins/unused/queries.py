@@ -46,7 +46,10 @@ Sort = Literal["cost", "name", "read"]
 
 
 def deleted_before(log: EventLog) -> int:
-    """Return the time (microseconds) before which events were deleted; 0 if none were."""
+    """Return the time (microseconds) before which events were deleted; 0 if none were.
+
+    The query gets it as `stored`, because only the database of the log has it.
+    """
     return log.pruned_until()
 
 
