@@ -63,7 +63,7 @@ def alias_entry(
     first, second = sorted(names)
     if first == second:
         raise ConfigError(f"other: received {other!r}, expected another name than {one!r}")
-    # The last statement about the pair: `same`, `different`, `rule`, or `reported` if it was removed.
+    # The last statement about the pair: `same`, `different` or `rule`; `reported`: it was removed.
     previous = state.aliases.get((first, second))
     relation = previous[1] if previous else "reported"
     if is_removed and relation == "reported":
