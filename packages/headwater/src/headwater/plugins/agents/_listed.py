@@ -1,4 +1,8 @@
-"""The tools for recalled versions, tags and the map."""
+"""The tools for recalled versions, tags and the map.
+
+Answers of queries are JSON, in the forms of `/api/v2`; an item of an answer is shortened for agents
+by a function below its tool. A recalled version is one that a user declared bad.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The datasets whose schema ever changed, kept from query to query and updated after events."""
+"""The datasets whose schema ever changed, kept from query to query and updated after events.
+
+The revision of a state counts its events. Its shape changes if an event may concern any node, such
+as one that removes an alias: then all datasets are checked again.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A dataset has entries for the versions written (with outputStatistics), the failed attempts to write
 it, the checks, the schema changes (see `drift`), and the changes that dropped, emptied or renamed
-it; a job has one entry for each run.
+it; a job has one entry for each run. An attempt is a run that failed without having written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The alert rule `incident`: one message per failed dataset or recalled version."""
+"""The alert rule `incident`: one message per failed dataset or recalled version.
+
+The plugin of alerts calls `find_incidents`, stores the keys, and performs the actions of the rule
+for each new one. The subject of an incident has the bad versions of a dataset (`_subject`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Endpoints of Marquez's API: namespaces, jobs, runs, datasets, sources, tags and search."""
+"""Endpoints of Marquez's API: namespaces, jobs, runs, datasets, sources, tags and search.
+
+Clients of Marquez send these requests: a job may have the name that Marquez gives it, and errors
+have the messages of Marquez.
+"""
 
 from __future__ import annotations
 

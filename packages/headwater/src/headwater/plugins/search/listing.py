@@ -1,4 +1,7 @@
-"""Lists of datasets, of jobs, and of the owners and tags that they have."""
+"""Lists of datasets, of jobs, and of the owners and tags that they have.
+
+A group has the owner or tag of some nodes. A row stands for nodes with equal values.
+"""
 
 from __future__ import annotations
 

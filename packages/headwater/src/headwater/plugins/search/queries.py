@@ -1,4 +1,9 @@
-"""Queries that find and list nodes."""
+"""Queries that find and list nodes.
+
+- row: a node with its sort key and the values by which lists are filtered (`nodes.listed`)
+- uncounted: of a node, its values are not determined yet, after the start with a large store
+- facets: the values to filter by, with the number of nodes that have each
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from headwater.projection import RunKey, State
 
 def number_of_reported_runs(state: State) -> int:
     """Return the number of runs that sent events; others are only named by their children."""
-    silent = kept(state, _SilentRuns)
+    silent = kept(state, _SilentRuns)  # the object of this state, from the first call on
     silent.update()
     return len(state.runs) - len(silent.keys)
 
