@@ -88,16 +88,14 @@ def _install(folder: Path) -> None:
         (packed,) = Path(work).glob("*.tgz")
         if hashlib.sha512(packed.read_bytes()).hexdigest() != _SHA512:
             raise MissingChromiumError(f"{_PACKAGE} has another checksum than expected")
-        with tarfile.open(packed) as archive:
-            archive.extractall(work, filter="data")
+        _unpack(packed, Path(work))
         files = Path(work, "package", "bin")
         names = ("chromium", "al2023.tar", "fonts.tar", "swiftshader.tar")
         _run([script("node"), "-e", _UNPACK, *(str(files / f"{name}.br") for name in names)])
         made = Path(work, "made")
         made.mkdir()
         for name in names[1:]:
-            with tarfile.open(files / name) as archive:
-                archive.extractall(made, filter="data")
+            _unpack(files / name, made)
         for library in ("libEGL.so", "libGLESv2.so", "libvk_swiftshader.so", "libvulkan.so.1"):
             (made / library).rename(made / "lib" / library)
         shutil.move(files / "chromium", made / "chromium")
@@ -105,6 +103,13 @@ def _install(folder: Path) -> None:
         (made / "fonts.conf").write_text(_FONTS.format(folder=folder))
         if not folder.exists():
             made.rename(folder)
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    with tarfile.open(file) as archive:
+        # An attribute, because Debian's Python 3.11.2 has no parameter for the filter.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
 
 
 def _run(command: list[str]) -> None:
