@@ -190,7 +190,7 @@ def _assertions(state: State, run: Run) -> Iterator[Assertion]:
     """
     if run.is_skipped:
         return
-    uses = (use.dataset_facets.plain() | use.facets.plain() for use in run.inputs.values())
+    uses = (use.dataset_facets.plain() | use.io_facets.plain() for use in run.inputs.values())
     found = [item for facets in uses for item in dataset_assertions(facets)]
     found += tests_of_run(run.facets.get("test"))
     yield from map(with_threshold, found) if is_dbt_test(state, run.key.job) else found

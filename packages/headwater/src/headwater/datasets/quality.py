@@ -243,7 +243,7 @@ def may_have_failed_check(run: Run) -> bool:
         return True
     for uses in (run.inputs, run.outputs):
         for use in uses.values():  # without a generator, since it is called for every run
-            if use.dataset_facets.has_any(_ASSERTIONS) or use.facets.has_any(_ASSERTIONS):
+            if use.dataset_facets.has_any(_ASSERTIONS) or use.io_facets.has_any(_ASSERTIONS):
                 return True
     return False
 
@@ -314,9 +314,9 @@ def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Chec
     for side in ("inputs", "outputs"):
         uses: dict[DatasetName, Use] = getattr(run, side)
         for name, use in uses.items():
-            if use.dataset_facets.has_any(_FACETS) or use.facets.has_any(_FACETS):
+            if use.dataset_facets.has_any(_FACETS) or use.io_facets.has_any(_FACETS):
                 # dbt reports the same results twice, older versions only as a facet of the dataset.
-                facets = use.dataset_facets.plain() | use.facets.plain()
+                facets = use.dataset_facets.plain() | use.io_facets.plain()
                 check = _check(ended_at(state, run), run, use.version, facets)
                 check = check._replace(assertions=_as_run(run, check.assertions))
                 attributed |= {assertion.name for assertion in check.assertions}

@@ -114,7 +114,7 @@ def has_written(state: State, run: Run, use: Use) -> bool:
     """
     if outcome(state, run).state not in (RunState.FAILED, RunState.ABORTED) or use.versions:
         return True
-    reported = use.facets.parsed(OutputStatistics)
+    reported = use.io_facets.parsed(OutputStatistics)
     return bool(reported.rowCount or reported.size) or is_streaming(state, run)
 
 
@@ -185,7 +185,7 @@ class _Report(NamedTuple):
         what its Iceberg commit added.
         """
         if self._only is None:
-            return self.use.facets.parsed(OutputStatistics)
+            return self.use.io_facets.parsed(OutputStatistics)
         facets = unpack(self._only.io_facets)
         found = OutputStatistics.parse(facets.get(OutputStatistics.KEY, {}))
         report = CommitReport.parse(facets.get(CommitReport.KEY, {}))

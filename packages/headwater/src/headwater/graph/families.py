@@ -72,14 +72,14 @@ class Families:
     def _relatives(self, ref: JobRef) -> Iterator[JobRef]:
         """Yield the jobs that are in the family because of this one; some more than once.
 
-        These are its parents, the roots that its children name (`hints`), its children, the jobs
-        with a run of the same id, and those at the other end of a handoff.
+        These are its parents, the roots that its children name (`root_hints`), its children, the
+        jobs with a run of the same id, and those at the other end of a handoff.
         """
         yield from self._connected(ref)
         job = self._state.jobs.get(ref)
         if job is not None:
             yield from job.parents
-            yield from job.hints or ()
+            yield from job.root_hints or ()
             yield from job.children or ()
             ids = self._state.runs_by_id
             yield from (key.job for run in job.runs for key in ids[run.run_id])

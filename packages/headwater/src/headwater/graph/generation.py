@@ -134,7 +134,7 @@ class Generation:
     def has_rows(self) -> bool:
         """Return True if a run reported a version or rows; a failed one without left no rows."""
         uses = (use for run in self.runs for use in run.outputs.values())
-        return any(use.versions or use.facets.parsed(OutputStatistics).rowCount for use in uses)
+        return any(use.versions or use.io_facets.parsed(OutputStatistics).rowCount for use in uses)
 
     def writing(self, name: DatasetName, replaced: Iterable[str]) -> list[Generation]:
         """Return the slices that wrote a dataset, without those of replaced partitions."""

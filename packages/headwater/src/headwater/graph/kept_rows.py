@@ -109,7 +109,7 @@ def _add(writes: _Writes, run: Run, use: Use) -> None:
     with partitions wins. A run with neither a commit nor the facet `subset` is *bare*: a task whose
     queries report the details, or a write that replaces everything.
     """
-    subset = use.facets.parsed(Subset)
+    subset = use.io_facets.parsed(Subset)
     commits = _commits(run, use)
     for version, commit in commits.items():
         known = writes.commits.get(version)
@@ -125,7 +125,7 @@ def _add(writes: _Writes, run: Run, use: Use) -> None:
         writes.parts |= subset.parts
         writes.is_unknown |= not subset.parts
     writes.is_unknown |= len(use.versions) >= MOST_VERSIONS  # older ones are forgotten
-    for _, _, facets in _reports(run, use) if use.facets.get(PartitionSources.KEY) else ():
+    for _, _, facets in _reports(run, use) if use.io_facets.get(PartitionSources.KEY) else ():
         stated = PartitionSources.parse(facets.get(PartitionSources.KEY, {})).sources
         for part, sources in stated.items():
             writes.sources.setdefault(part, set()).update(sources)
@@ -176,7 +176,7 @@ def _commits(run: Run, use: Use) -> dict[str | RunKey, _Commit]:
     A commit report without a version counts as one commit of the run. Only an OVERWRITE replaces
     the partitions that it names; another commit adds rows to them.
     """
-    if not use.facets.parsed(CommitReport).is_reported:
+    if not use.io_facets.parsed(CommitReport).is_reported:
         return {}
     change = use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange
     return {
@@ -193,4 +193,4 @@ def _reports(run: Run, use: Use) -> Iterator[tuple[str | RunKey, int, Facets]]:
     for version in use.versions[:-1]:
         yield version.name, version.stamp.time, unpack(version.io_facets)
     at = use.versions[-1].stamp.time if use.versions else start_of(run) or 0
-    yield use.version or run.key, at, use.facets.plain()
+    yield use.version or run.key, at, use.io_facets.plain()

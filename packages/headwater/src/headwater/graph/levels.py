@@ -83,8 +83,8 @@ class Levels:
         """Return the level of a job without a cached one; `visited` are the jobs below that ask for
         it.
 
-        Only jobs that other events name have `hints`: the roots that their children report, which
-        stand for unknown parents. With several parents, the first by name decides.
+        Only jobs that other events name have `root_hints`: the roots that their children report,
+        which stand for unknown parents. With several parents, the first by name decides.
         """
         job = self._state.jobs.get(ref)
         if job is None or len(visited) > _HIGHEST_TREE:
@@ -94,7 +94,7 @@ class Levels:
             return stated
         if any(self._is_query(child) for child in (job.children or set()) - visited):
             return Level.TASK
-        hints = job.hints if job.first is None else None  # the roots that its children name
+        hints = job.root_hints if job.first is None else None  # the roots that its children name
         above = sorted((job.parents or hints or set()) - visited)
         if above:
             coarser = self._infer(above[0], visited | {ref})

@@ -196,5 +196,5 @@ def created_views(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
 
 def _has_rows(use: Use) -> bool:
     """Return True if a run reported rows of an output, or where its columns come from."""
-    is_counted = bool(use.facets.parsed(OutputStatistics).rowCount)
+    is_counted = bool(use.io_facets.parsed(OutputStatistics).rowCount)
     return is_counted or bool(use.dataset_facets.get("columnLineage").get("fields"))

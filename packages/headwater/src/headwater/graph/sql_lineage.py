@@ -167,7 +167,7 @@ def text_of_run(state: State, run: Run) -> SqlText | None:
 def _text_for_plan(run: Run) -> str | None:
     """Return the SQL text if Spark's listener misreads its columns or omits some of its tables."""
     facet = run.code.get(Sql.KEY)
-    omits = any(use.facets.get(ONLY_IN_TEXT) for use in run.inputs.values())
+    omits = any(use.io_facets.get(ONLY_IN_TEXT) for use in run.inputs.values())
     return plan_text_of(facet) if omits else misread_text_of(facet)
 
 

@@ -221,7 +221,7 @@ def _is_only_in_text(state: State, run: Run, name: DatasetName) -> bool:
     """Return True if only the SQL text shows that a run reads a dataset."""
     primary = state.identity.primary
     uses = [use for other, use in run.inputs.items() if primary(other) == primary(name)]
-    return bool(uses) and all(use.facets.get(ONLY_IN_TEXT) for use in uses)
+    return bool(uses) and all(use.io_facets.get(ONLY_IN_TEXT) for use in uses)
 
 
 def _may_read(

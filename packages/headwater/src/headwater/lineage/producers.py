@@ -22,7 +22,7 @@ def producer_of_run(state: State, run: Run) -> str | None:
     orchestrator.
     """
     uses = (*run.outputs.values(), *run.inputs.values())
-    books = [run.code, *(book for use in uses for book in (use.dataset_facets, use.facets))]
+    books = [run.code, *(book for use in uses for book in (use.dataset_facets, use.io_facets))]
     facets = (book.get(name) for book in books for name in sorted(book.stamped()))
     about_job = state.jobs[run.key.job].facets.get("jobType")
     others = (run.facets.get(name) for name in sorted(run.facets.stamped()))

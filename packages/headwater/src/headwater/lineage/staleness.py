@@ -72,7 +72,7 @@ def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[t
             if generation.is_complete and name not in generation.edges.reads
             for run in generation.runs
             if any(
-                _overwrites_unknown_rows(use.dataset_facets, use.facets)
+                _overwrites_unknown_rows(use.dataset_facets, use.io_facets)
                 for use in map(run.outputs.get, aliases)
                 if use is not None
             )

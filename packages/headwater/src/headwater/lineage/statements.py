@@ -115,7 +115,7 @@ def statements_of(
         is_renamed = uses.renames_in_text.has(source, target)
         return Statements(frozenset({Statement("rename", uses.producer)} if is_renamed else ()))
     kinds = set(_of_facets(uses, source, target))
-    is_reported = not any(use.facets.get(ONLY_IN_TEXT) for use in reads)
+    is_reported = not any(use.io_facets.get(ONLY_IN_TEXT) for use in reads)
     if is_reported and (source is None or target is None or not kinds):
         kinds.add("datasets")
     found = frozenset(Statement(kind, uses.producer) for kind in kinds)

@@ -219,11 +219,11 @@ def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_
     root = _run_key(named.root)
     if root is None or root in (parent_key, run.key):
         return
-    if parent.hint is None or stamp > parent.hint[0]:
-        is_other = parent.hint is None or parent.hint[1] != root
+    if parent.root_hint is None or stamp > parent.root_hint[0]:
+        is_other = parent.root_hint is None or parent.root_hint[1] != root
         if is_other and (parent.children or set()) - {run.key}:
             state.moved.add(parent.key.job, state.revision + 1)
-        parent.hint = (stamp, root)
+        parent.root_hint = (stamp, root)
     _add_child(state, run_record(state, root), parent_key, is_hint=True)
 
 
@@ -236,13 +236,13 @@ def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) 
     run.children = run.children or set()
     run.children.add(child)
     parent, child_job = job_record(state, run.key.job), job_record(state, child.job)
-    named = (child_job.hints or ()) if is_hint else child_job.parents
+    named = (child_job.root_hints or ()) if is_hint else child_job.parents
     if parent.ref not in named or child_job.ref not in (parent.children or ()):
         state.moved.add(child_job.ref, state.revision + 1)  # its level may depend on neighbors
         parent.children = parent.children or set()
         parent.children.add(child_job.ref)
         if is_hint:
-            child_job.hints = {parent.ref, *(child_job.hints or ())}
+            child_job.root_hints = {parent.ref, *(child_job.root_hints or ())}
         else:
             child_job.parents.add(parent.ref)
 

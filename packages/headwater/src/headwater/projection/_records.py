@@ -40,7 +40,7 @@ def update_use(
     """
     name = update_dataset(state, item, stamp)
     use = uses.setdefault(name, Use())
-    use.facets.put(item.io_facets, stamp)
+    use.io_facets.put(item.io_facets, stamp)
     use.dataset_facets.put(facets, stamp)
     version = item.facets.get("version", {}).get("datasetVersion")
     if version is not None:

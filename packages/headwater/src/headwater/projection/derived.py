@@ -81,9 +81,9 @@ def resolve(state: State, key: RunKey) -> Run | None:
 def parent_of(state: State, run: Run) -> Run | None:
     """Return the parent; for a run without events, the root that its children name.
 
-    `run.parent` and `run.hint` are (stamp, key of the parent).
+    `run.parent` and `run.root_hint` are (stamp, key of the parent).
     """
-    register = run.parent or (None if run.has_events else run.hint)
+    register = run.parent or (None if run.has_events else run.root_hint)
     return resolve(state, register[1]) if register else None
 
 

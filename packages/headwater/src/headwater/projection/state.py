@@ -71,7 +71,7 @@ class LifecycleChange(NamedTuple):
 class Use:
     """A dataset as an input or output of one run."""
 
-    facets: FacetBook = field(default_factory=FacetBook)
+    io_facets: FacetBook = field(default_factory=FacetBook)  # `inputFacets` or `outputFacets`
     versions: tuple[Version, ...] = ()
     """The newest reported versions, oldest first: a task may commit to a table repeatedly."""
     dataset_facets: FacetBook = field(default_factory=FacetBook)  # of the dataset, by this run
@@ -98,7 +98,7 @@ class Run:
     is_running: bool = False
     end: tuple[Stamp, EventType] | None = None
     parent: tuple[Stamp, RunKey] | None = None
-    hint: tuple[Stamp, RunKey] | None = None  # the root that a child names
+    root_hint: tuple[Stamp, RunKey] | None = None  # the root that a child names
     children: set[RunKey] | None = None  # candidates; filtered when read
     upstream: set[Reference] | None = None  # of the jobDependencies facet, like downstream
     downstream: set[Reference] | None = None
@@ -146,7 +146,7 @@ class Job:
     runs: set[RunKey] = field(default_factory=set)
     declared: Declared | None = None
     parents: set[JobRef] = field(default_factory=set)
-    hints: set[JobRef] | None = None
+    root_hints: set[JobRef] | None = None  # jobs of the roots that children name
     children: set[JobRef] | None = None
     stated_by: set[JobRef] | None = None  # jobs whose explicit lineage has an entry for this one
 

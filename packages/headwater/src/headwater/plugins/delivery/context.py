@@ -211,7 +211,7 @@ class Contexts:
         return {
             **sent_name._asdict(),
             "facets": facets,
-            io: newest_facets(use.facets for use in uses),
+            io: newest_facets(use.io_facets for use in uses),
         }
 
     def _job_facets(self, run: Run, members: list[Run]) -> Facets:

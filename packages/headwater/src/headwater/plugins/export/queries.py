@@ -50,7 +50,7 @@ def _job(state: State, job: Job) -> Json:
         "last": shown_time(job.last),
         "facets": _facets(job.facets),
         "runs": [key.run_id for key in sorted(job.runs)],
-        "parents": sorted(job.parents or job.hints or ()),
+        "parents": sorted(job.parents or job.root_hints or ()),
         "declaredInputs": _primary_names(state, declared.inputs if declared else frozenset()),
         "declaredOutputs": _primary_names(state, declared.outputs if declared else frozenset()),
     }
@@ -98,7 +98,7 @@ def _use(state: State, run: Run, name: DatasetName, use: Use) -> Json:
         "dataset": primary,
         "as": name,
         "version": version_of(run, use),
-        "facets": _facets(use.facets),
+        "facets": _facets(use.io_facets),
         "about": _facets(use.dataset_facets),
     }
 

@@ -95,7 +95,7 @@ def _is_known(generations: Generations, generation: Generation, name: DatasetNam
     if kind_of(state, Node.of_dataset(name)) in _REPLACED:
         return True
     return any(
-        use.facets.parsed(CommitReport).is_reported
+        use.io_facets.parsed(CommitReport).is_reported
         for run in generation.runs
         for spelled, use in run.outputs.items()
         if state.identity.primary(spelled) == name

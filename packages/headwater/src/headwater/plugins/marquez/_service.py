@@ -210,7 +210,7 @@ class Converter:
         return {
             "datasetVersionId": {**name_of(primary), "version": version},
             "datasetVersion": use.version,
-            "facets": use.facets.plain(),
+            "facets": use.io_facets.plain(),
         }
 
     def dataset(self, name: DatasetName) -> marquez.Dataset:

@@ -77,7 +77,7 @@ class Versions:
         found: list[DatasetVersion] = []
         facets: Facets = {}
         for label, run, use in self._written(name)[1]:
-            reported = {**use.dataset_facets.plain(), **use.facets.plain()}
+            reported = {**use.dataset_facets.plain(), **use.io_facets.plain()}
             facets = {**{key: facets[key] for key in _CARRIED if key in facets}, **reported}
             version = label if use.versions else None
             id_ = self._id(name, label)

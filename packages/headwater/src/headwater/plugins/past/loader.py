@@ -166,7 +166,7 @@ class Loader:
                 uses = run.inputs if way == "up" else run.reported_outputs
                 yield from (walk_key(way, "dataset", name) for name in uses)
             # The level of a job, and which runs count, depend on its pipeline with all its tasks.
-            for ref in job.parents | (job.hints or set()):
+            for ref in job.parents | (job.root_hints or set()):
                 yield from (job_key(ref), ("family", *ref))
 
     def _runs_of(self, ref: JobRef) -> Iterator[Run]:

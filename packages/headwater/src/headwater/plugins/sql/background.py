@@ -354,7 +354,7 @@ def _readings(state: State, run: Run) -> Iterator[tuple[str, Arguments]]:
     if (text := text_of_run(state, run)) is None:
         return
     # Datasets that were added because only the text names them were not known at the arrival.
-    added = {name.name for name, use in run.inputs.items() if use.facets.get(ONLY_IN_TEXT)}
+    added = {name.name for name, use in run.inputs.items() if use.io_facets.get(ONLY_IN_TEXT)}
     of_event = text._replace(others=text.others - added).arguments()
     for arguments in (of_event, text.arguments(TextNames(state, run, text).columns)):
         if not isinstance(arguments, str):

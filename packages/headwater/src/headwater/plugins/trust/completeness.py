@@ -340,7 +340,7 @@ def _checks_all_inputs(state: State, unit: Unit) -> bool:
     for spelled, use in (item for run in unit.members for item in run.inputs.items()):
         name = state.identity.primary(spelled)
         read.add(name)
-        books = use.facets, use.dataset_facets
+        books = use.io_facets, use.dataset_facets
         if any(book.stamp_of(key) for book in books for key in ASSERTION_FACETS):
             checked.add(name)
     return read == checked

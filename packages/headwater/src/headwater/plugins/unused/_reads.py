@@ -166,6 +166,6 @@ def _asserts(state: State, run: Run, name: DatasetName) -> bool:
         book.stamp_of(key)
         for spelled, use in run.inputs.items()
         if state.identity.primary(spelled) == name
-        for book in (use.facets, use.dataset_facets)
+        for book in (use.io_facets, use.dataset_facets)
         for key in ASSERTION_FACETS
     )
