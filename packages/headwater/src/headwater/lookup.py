@@ -20,6 +20,7 @@ from headwater.projection import State
 from headwater.query.models import NodeType
 
 _NAMED = 5  # datasets in a message
+_URI = re.compile(r"([a-z][a-z0-9+.-]*://[^/]+)/(.+)", re.IGNORECASE)
 _TYPES: tuple[NodeType, ...] = ("dataset", "job")
 _EXPECTED = {
     "dataset": "is a job; expected a dataset. `tree JOB --down` lists what it writes",
@@ -30,7 +31,8 @@ _EXPECTED = {
 def find_node(state: State, text: str, type_: str | None = None) -> Node:
     """Return the node with an id, or with a short name that matches one node.
 
-    An id may lack its type: NAMESPACE:NAME is enough unless it is both a job and a dataset. Short
+    An id may lack its type: NAMESPACE:NAME is enough unless it is both a job and a dataset. So is
+    NAMESPACE/NAME, the URI of a dataset, in any spelling of the naming rules. Short
     names match the full name of a job or any alias of a dataset, or else the part after a dot,
     slash or colon. With a type, a node of the other type is returned only if none matches.
 
@@ -82,9 +84,9 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
     `kind` is the type and `rest` the id without it. None if there is no such node. Raises
     AmbiguousError if a local name belongs to several datasets.
     """
-    at = rest.find(":")
-    while at >= 0:
-        namespace, name = rest[:at], rest[at + 1 :]
+    uri = _URI.fullmatch(rest) if kind == "dataset" else None
+    names = [*_splits(rest), *([(uri[1], uri[2])] if uri else ())]
+    for namespace, name in names:
         if kind == "job":
             for spelled in (name, without_build(name)):
                 if JobRef(namespace, spelled) in state.jobs:
@@ -96,8 +98,15 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
                 raise AmbiguousError(rest, f"is a local name of {len(ids)} datasets", ids[:10])
             if found:
                 return Node.of_dataset(found[0])
-        at = rest.find(":", at + 1)
     return None
+
+
+def _splits(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what is before and after each colon of a text."""
+    at = text.find(":")
+    while at >= 0:
+        yield text[:at], text[at + 1 :]
+        at = text.find(":", at + 1)
 
 
 def find_field(state: State, text: str) -> tuple[Node, str]:

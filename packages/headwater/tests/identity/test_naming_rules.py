@@ -54,6 +54,29 @@ def test_spellings_of_one_place_are_equal(one: str, other: str, name: str) -> No
     assert canonical_name(one, name) == canonical_name(other, name)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("wasbs://c@acct.blob.core.windows.net|x/y", "abfss://c@acct.dfs.core.windows.net|/x/y"),
+        ("wasb://c@acct.dfs.core.windows.net|x", "abfs://c@acct.dfs.core.windows.net:443|x"),
+        ("https://acct.dfs.core.windows.net/c|x/y", "abfss://c@acct.dfs.core.windows.net|x/y"),
+        ("https://ACCT.blob.core.windows.net|c/x/y", "abfss://c@acct.dfs.core.windows.net|x/y"),
+        ("https://acct.blob.core.windows.net:443/c/x|y", "abfss://c@acct.dfs.core.windows.net|x/y"),
+        ("https://acct.blob.core.windows.net/c|/", "abfss://c@acct.dfs.core.windows.net|/"),
+        ("https://acct.dfs.core.usgovcloudapi.net/c|x", "abfs://c@acct.dfs.core.usgovcloudapi.net|x"),
+        ("https://onelake.dfs.fabric.microsoft.com/ws|l/t", "abfss://ws@onelake.dfs.fabric.microsoft.com|l/t"),
+        ("https://lake.s3.eu-west-1.amazonaws.com|x/y", "s3a://lake|/x/y"),
+        ("https://my.lake.s3.amazonaws.com/x|y", "s3://my.lake|x/y"),
+        ("https://s3.eu-west-1.amazonaws.com/lake|x/y", "s3://lake|x/y"),
+        ("https://s3.amazonaws.com|lake/x/y", "s3://lake|x/y"),
+        ("https://storage.googleapis.com/lake|x/y", "gcs://lake|x/y"),
+        ("https://storage.cloud.google.com|lake/x/y", "gs://lake|x/y"),
+    ],
+)  # fmt: skip
+def test_endpoints_of_object_stores_are_their_places(one: str, other: str) -> None:
+    assert canonical_name(*one.split("|")) == canonical_name(*other.split("|"))
+
+
 @pytest.mark.parametrize("name", ["`p.d.t`", "`p`.`d`.`t`", "p.d.`t`"])
 def test_quotes_are_no_part_of_a_name_in_bigquery(name: str) -> None:
     assert canonical_name("bigquery", name) == ("bigquery", "p.d.t")
@@ -81,7 +104,14 @@ def test_partitions_and_legacy_names_are_the_table_in_bigquery(name: str) -> Non
         ("jdbc:postgresql://db:5433|a.b.t", "postgres://db|a.b.t"),
         ("abfss://c@a.dfs.core.windows.net|x", "abfss://c@b.dfs.core.windows.net|x"),
         ("abfss://c@a.dfs.core.windows.net|x", "abfss://d@a.dfs.core.windows.net|x"),
-        ("abfss://c@a.dfs.core.windows.net|x", "wasbs://c@a.blob.core.windows.net|x"),
+        ("abfss://c@a.dfs.core.windows.net|x", "wasbs://c@b.blob.core.windows.net|x"),
+        ("abfss://c@a.dfs.core.windows.net|x", "wasbs://d@a.blob.core.windows.net|x"),
+        ("abfss://c@a.dfs.core.windows.net|x", "abfss://c@a.dfs.core.usgovcloudapi.net|x"),
+        ("https://acct.dfs.core.windows.net/c|x", "https://acct.dfs.core.windows.net/d|x"),
+        ("https://acct.dfs.core.windows.net/c|x", "abfss://c@other.dfs.core.windows.net|x"),
+        ("https://lake.s3.amazonaws.com|x", "https://other.s3.amazonaws.com|x"),
+        ("https://s3.example.org/lake|x", "s3://lake|x"),
+        ("https://storage.googleapis.com/lake|x", "gs://other|x"),
         ("s3://b|x", "gs://b|x"),
         ("s3://b|X", "s3://b|x"),
         ("hdfs://a|/x", "hdfs://b|/x"),
@@ -149,7 +179,9 @@ def test_every_rule_cites_a_source() -> None:
         "hive://producer-test-m:9083", "hive://job-m.us-east1-b.c.project.internal:9083",
         "hive://metastore.data.svc.cluster.local:9083", "hive://metastore-7c9d8f6b5d-x2x8z:9083",
         "hive://3f2a9c81b7de:9083", "postgres://host.docker.internal", "trino://laptop.local",
-        "hive://vm.abc.internal.cloudapp.net",
+        "hive://vm.abc.internal.cloudapp.net", "hive://DESKTOP-AB12CD3:9083",
+        "hive://host.containers.internal:9083", "hive://emr-header-1.cluster-12345:9083",
+        "hive://master-1-1.c-0123456789abcdef.cn-beijing.emr.aliyuncs.com:9083",
     ],
 )  # fmt: skip
 def test_namespaces_of_a_session_or_machine_are_local(namespace: str) -> None:
@@ -162,6 +194,7 @@ def test_namespaces_of_a_session_or_machine_are_local(namespace: str) -> None:
         "hive://lakehouse", "hive://lake:9083", "hive://metastore.example.org:9083", "bigquery",
         "arn:aws:glue:eu-west-1:123456789012", "s3://lake", "file", "dbfs",
         "http://catalog:8181", "snowflake://org-account", "hdfs://nn/wh", "hive://metastore.prod",
+        "hive://laptop-data.example.org", "hive://master-data",
     ],
 )  # fmt: skip
 def test_names_of_catalogs_and_locations_are_not_local(namespace: str) -> None:

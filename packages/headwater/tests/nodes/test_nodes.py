@@ -36,6 +36,21 @@ def test_id_may_omit_its_type(build: Any) -> None:
         find_node(state, "demo:report")
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "abfs://lake@acct.dfs.core.windows.net/b/t", "wasbs://lake@acct.blob.core.windows.net/b/t/",
+        "https://acct.dfs.core.windows.net/lake/b/t", "abfss://lake@ACCT.dfs.core.windows.net//b/t",
+    ],
+)  # fmt: skip
+def test_uri_in_any_spelling_finds_the_dataset(uri: str, build: Any) -> None:
+    name = "abfss://lake@acct.dfs.core.windows.net|b/t"
+    state = build.state(build.run("COMPLETE", "r", "load", "08:00:00", writes=(name,)))
+    assert node_id(find_node(state, uri)) == f"dataset:{name.replace('|', ':')}"
+    with pytest.raises(NotFoundError):
+        find_node(state, uri.replace("lake", "pond"))
+
+
 def test_job_does_not_hide_the_table_of_its_name(build: Any) -> None:
     state = build.state(build.run("COMPLETE", "r", "rides", "08:00:00", writes=("db|nyc.rides",)))
     with pytest.raises(AmbiguousError) as caught:

@@ -67,8 +67,9 @@ def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets
     Only outputs without facets get one: a producer with facets reads the statement itself.
     """
     if (change := table_change(text)) and change.kind == "RENAME":
-        former, new = (parts[-1].lower() for parts in change.tables)
-        outputs = tuple(i for i in outputs if former == new or last(i.name) != former)
+        names = [parts[-1].lower() for parts in change.tables]
+        gone = {*names[::2]} - {*names[1::2]}
+        outputs = tuple(item for item in outputs if last(item.name) not in gone)
     own = {"lifecycleStateChange", "columnLineage"}
     bare = {i.name: i.namespace for i in outputs if not (i.io_facets or i.facets.keys() & own)}
     found = changes_in(text, bare, [item.name for item in inputs])

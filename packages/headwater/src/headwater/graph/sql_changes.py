@@ -16,7 +16,8 @@ from collections.abc import Iterator
 
 from headwater.identity import DatasetName, is_location
 from headwater.projection import Run, RunKey, State
-from headwater.projection.state import LifecycleChange, StatedChange
+from headwater.projection.facet_books import Stamp
+from headwater.projection.state import LifecycleChange
 
 _STREAMS = ("kafka:", "pulsar:", "kinesis:", "eventhub:")
 """Namespaces of topics, which may have dots in their names but are no tables."""
@@ -33,7 +34,8 @@ def stated_changes(state: State, run: Run) -> list[tuple[DatasetName, LifecycleC
     if change is None or run.outputs:
         return []
     if change.kind == "RENAME":
-        return _renaming(state, run.key, change)
+        pairs = zip(change.tables[::2], change.tables[1::2], strict=True)
+        return [item for pair in pairs for item in _renaming(state, run.key, change.stamp, *pair)]
     primary = state.identity.primary
     changed = LifecycleChange(change.stamp, change.kind, run.key, None, is_from_sql=True)
     found = (_dataset(state, run.key.job.namespace, parts) for parts in change.tables)
@@ -41,14 +43,13 @@ def stated_changes(state: State, run: Run) -> list[tuple[DatasetName, LifecycleC
 
 
 def _renaming(
-    state: State, run: RunKey, change: StatedChange
+    state: State, run: RunKey, stamp: Stamp, parts: tuple[str, ...], new_parts: tuple[str, ...]
 ) -> list[tuple[DatasetName, LifecycleChange]]:
     """Return the MOVE of a renamed table, and the RENAME of its new name once it is reported.
 
     `change.tables` has the former and the new name. A new name without qualifiers is in the schema
     of the former one. A table that gets another name of the same dataset is not renamed.
     """
-    parts, new_parts = change.tables
     former = _dataset(state, run.job.namespace, parts)
     if former is None or former not in state.identity:
         return []
@@ -56,8 +57,8 @@ def _renaming(
     new = DatasetName(former.namespace, f"{schema}.{new_parts[-1]}" if schema else new_parts[-1])
     if len(new_parts) > 1:
         new = _dataset(state, run.job.namespace, new_parts) or new
-    moved = LifecycleChange(change.stamp, "MOVE", run, new, is_from_sql=True)
-    renamed = LifecycleChange(change.stamp, "RENAME", run, former, is_from_sql=True)
+    moved = LifecycleChange(stamp, "MOVE", run, new, is_from_sql=True)
+    renamed = LifecycleChange(stamp, "RENAME", run, former, is_from_sql=True)
     before, after = map(state.identity.primary, (former, new))
     found = [(before, moved)] if before != after else []
     return [*found, (after, renamed)] if found and new in state.identity else found

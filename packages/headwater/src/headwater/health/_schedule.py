@@ -26,6 +26,8 @@ _LEAST_TIMES = 3
 _LEAST_DAYS = 3
 _REGULAR = 0.6  # share of intervals that are about the usual one
 _TOLERANCE = 0.5  # of the usual interval
+_FEW = 7  # starts, whose intervals may be about equal by chance
+_TOLERANCE_OF_FEW = 0.1
 _UNSCHEDULED_TYPES = {"manual", "operator_triggered", "backfill", "backfill_job"}  # of Airflow
 _UNSCHEDULED = {"none", "never", "null", "@once", "@continuous", "never, external triggers only"}
 _ASSETS = re.compile(r"\b(asset|dataset)", re.IGNORECASE)
@@ -111,19 +113,20 @@ def has_schedule(starts: Sequence[Start]) -> bool:
     nominal = sorted({start.nominal for start in starts if start.nominal is not None})
     if len(nominal) >= _LEAST_TIMES and _regular(nominal)[0]:
         return True
-    is_regular, members = _regular([start.at for start in starts])
+    tolerance = _TOLERANCE_OF_FEW if len(starts) <= _FEW else _TOLERANCE
+    is_regular, members = _regular([start.at for start in starts], tolerance)
     days = {_day(at) for at in members}
     return is_regular and len(days) >= _LEAST_DAYS
 
 
-def _regular(times: list[int]) -> tuple[bool, set[int]]:
+def _regular(times: list[int], tolerance: float = _TOLERANCE) -> tuple[bool, set[int]]:
     """Return if most intervals are about the usual one, and the times that these separate.
 
-    `times` are at least two, in microseconds and in order. About: within half of the median.
+    `times` are at least two, in microseconds and in order. About: within a share of the median.
     """
     steps = list(pairwise(times))
     usual = median(after - before for before, after in steps)
-    alike = [step for step in steps if abs(step[1] - step[0] - usual) <= _TOLERANCE * usual]
+    alike = [step for step in steps if abs(step[1] - step[0] - usual) <= tolerance * usual]
     return len(alike) >= _REGULAR * len(steps), {time for step in alike for time in step}
 
 

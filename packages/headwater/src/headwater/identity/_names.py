@@ -17,6 +17,7 @@ from headwater.identity._rules import (
     LOCATION,
     RULES,
     SESSION_NAME,
+    STORE_URLS,
     UNIQUE_NAMESPACE,
     WAREHOUSE,
     NamingRule,
@@ -55,8 +56,10 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
 
     The naming rules apply, also to URLs of JDBC: `jdbc:postgresql://H/db` becomes
     `postgres://h:5432/db`. Files use `file` + `/path`. Glue tables use the ARN of their catalog +
-    `table/database/name`, also for `aws:glue:` + `database.name`.
+    `table/database/name`, also for `aws:glue:` + `database.name`. URLs of object stores become the
+    names of their places, such as `s3://bucket` + `key`.
     """
+    namespace, name = _of_url(namespace, name) if namespace[:4] == "http" else (namespace, name)
     uri = _URI.fullmatch(_LISTED.sub("", namespace))
     rule = _RULE_BY_SCHEME.get(uri[1].lower()) if uri else None
     if uri and rule and rule.names == "table":
@@ -64,6 +67,7 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
     if uri and rule:
         path = (uri[3] or "").rstrip("/")
         spelled = _INSTANCE.sub(r"\1\3/\2", f"{rule.scheme}://{_authority(rule, uri[2])}{path}")
+        spelled = spelled.replace(".blob.", ".dfs.", 1) if rule.scheme == "abfss" else spelled
         return DatasetName(spelled, name if path else _path(rule, name))
     if namespace == "bigquery":  # `p`.d.t, p:d.t of legacy SQL, and p.d.t$20260101 of a partition
         return DatasetName(namespace, _BIGQUERY.sub(r"\1.\2", name.replace("`", "")))
@@ -76,6 +80,12 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
     if (catalog := _GLUE.fullmatch(namespace)) and (table := _GLUE_TABLE.fullmatch(name)):
         return DatasetName(f"arn:{catalog[1]}", "/".join(("table", *filter(None, table.groups()))))
     return DatasetName(namespace, name)
+
+
+def _of_url(namespace: str, name: str) -> tuple[str, str]:
+    url = f"{namespace.rstrip('/')}/{name.strip('/')}"
+    found = ((pattern.fullmatch(url), place) for pattern, place in STORE_URLS)
+    return next(((m.expand(place), m["key"]) for m, place in found if m), (namespace, name))
 
 
 def _authority(rule: NamingRule, spelled: str) -> str:

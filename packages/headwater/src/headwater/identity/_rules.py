@@ -40,10 +40,10 @@ RULES: tuple[NamingRule, ...] = (
                ("s3a", "s3n"), names="key", authority="bucket"),
     NamingRule("gs", f"{_SPEC}; https://gcsfs.readthedocs.io (protocols gs and gcs)",
                ("gcs",), names="key", authority="bucket"),
-    NamingRule("abfss", f"{_SPEC}; {_HADOOP}/hadoop-azure/abfs.html (abfss: abfs over TLS)",
-               ("abfs",), names="key"),
-    NamingRule("wasbs", f"{_SPEC}; {_HADOOP}/hadoop-azure/index.html (wasbs: wasb over TLS)",
-               ("wasb",), names="key"),
+    NamingRule("abfss", f"{_SPEC}; {_HADOOP}/hadoop-azure/abfs.html (abfss: abfs over TLS);"
+               " https://learn.microsoft.com/azure/storage/blobs/"
+               "data-lake-storage-multi-protocol-access (wasbs: the same data)",
+               ("abfs", "wasbs", "wasb"), omitted_port=443, names="key"),
     NamingRule("hdfs", f"{_SPEC}; {_HADOOP}/hadoop-project-dist/hadoop-hdfs/hdfs-default.xml"
                " (dfs.namenode.rpc-address: port 8020)",
                port=8020, names="path"),
@@ -100,8 +100,22 @@ RULES: tuple[NamingRule, ...] = (
                port=9092),
 )  # fmt: skip
 
+STORE_URLS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # https://learn.microsoft.com/azure/storage/common/storage-account-overview
+    (re.compile(r"https?://([\w-]{3,24})\.(?:blob|dfs)\.(core\.[\w.]+|fabric\.microsoft\.com)(?::443)?"
+                r"/([^/]+)/?(?P<key>.*)", re.I), r"abfss://\3@\1.dfs.\2"),
+    # https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
+    (re.compile(r"https?://s3[\w.-]{0,40}\.amazonaws\.com/([^/]+)/?(?P<key>.*)", re.I), r"s3://\1"),
+    (re.compile(r"https?://([\w.-]{3,63}?)\.s3[\w.-]{0,40}\.amazonaws\.com/(?P<key>.*)", re.I), r"s3://\1"),
+    # https://cloud.google.com/storage/docs/request-endpoints
+    (re.compile(r"https?://storage\.(?:googleapis|cloud\.google)\.com/([^/]+)/?(?P<key>.*)", re.I),
+     r"gs://\1"),
+)  # fmt: skip
+"""URLs of object stores, `namespace/name`, each with the namespace of the same place; the source of
+each is above it."""
+
 LOCATION = re.compile(r"(file$|hdfs://[^/]*$|viewfs://[^/]*$|dbfs(://[^/]*)?$"
-                      r"|(s3|gs|abfss|wasbs|adl|oss|cos)://)")  # fmt: skip
+                      r"|(s3|gs|abfss|adl|oss|cos)://)")  # fmt: skip
 """Namespaces whose names are places in a file system or an object store."""
 
 UNIQUE_NAMESPACE = re.compile(r"bigquery|pubsub|arn:[\w-]+:.+|aws[\w-]*:glue:.+|dbfs:/+[^/].*")
@@ -124,6 +138,10 @@ _LOCAL_HOSTS: tuple[tuple[str, str], ...] = (
     (r".+\.(local|localdomain|lan|home\.arpa)", "RFC 6762, RFC 8375: names of one network"),
     (r"(host|gateway|kubernetes)\.docker\.internal",
      "https://docs.docker.com/desktop/features/networking/"),
+    (r"host\.containers\.internal", "https://docs.podman.io: the machine of a container"),
+    (r"(desktop|laptop|win)-[\da-z]{7,11}", "the names that Windows gives to machines"),
+    (r"(emr-header-|emr-worker-|master-|core-)[\d-]+\.(cluster-\d+|c-[\da-f]{16})(\..+)?",
+     "https://www.alibabacloud.com/help/emr: nodes of a cluster"),
     (r"[\da-f]{12}|[\da-f]{64}", "Docker's default host name: the id of the container"),
     (r"ip-\d+-\d+-\d+-\d+(\..+)?|.+\.ec2\.internal|.+\.compute(-\d+)?\.internal"
      r"|ec2-\d+-\d+-\d+-\d+\..+|domu-.+\.internal|i-[\da-f]{8,17}(\..+)?",

@@ -54,6 +54,8 @@ _REMOVING = (("DROP", "dropped"), ("TRUNCATE", "emptied"), ("TRUNCATE", "deleted
 _RENAME = re.compile(  # of MySQL and Teradata
     rf"^\s*rename\s+(table|view)\s+({_NAME})\s+(?:to|as)\s+({_NAME})\s*$", re.IGNORECASE
 )
+_RENAMES = re.compile(r"^\s*rename\s+tables?\s+([^;]*)$", re.IGNORECASE)
+_RENAMED = re.compile(rf"\s*({_NAME})\s+to\s+({_NAME})\s*", re.IGNORECASE)
 _FILLED = re.compile(
     rf"""\s*(?:insert\s+(?:overwrite\s+)?(?:into\s+)?(?:table\s+)?
     |create\s+(?:or\s+replace\s+)?(?:\w+\s+)?{_KIND}\s+(?:if\s+not\s+exists\s+)?)({_NAME})""",
@@ -77,7 +79,7 @@ class TableChange(NamedTuple):
     kind: str
     """DROP, TRUNCATE or RENAME."""
     tables: tuple[tuple[str, ...], ...]
-    """The parts of the names, as spelled; of a RENAME, the former and the new name."""
+    """The parts of the names, as spelled; of a RENAME, the former and the new name, in pairs."""
 
 
 def table_change(text: str) -> TableChange | None:
@@ -88,7 +90,10 @@ def table_change(text: str) -> TableChange | None:
     """
     if "$$" in text or not _CHANGES.search(text):
         return None
-    found = _matched(_NOISE.sub(" ", text).strip().removesuffix(";"))
+    statement = _NOISE.sub(" ", text).strip().removesuffix(";")
+    if pairs := _renames_in(statement):
+        return TableChange("RENAME", tuple(_parts(name) for pair in pairs for name in pair))
+    found = _matched(statement)
     if found is None or ";" in found["rest"]:
         return None
     if found["renamed"]:
@@ -98,6 +103,34 @@ def table_change(text: str) -> TableChange | None:
         if found[group] and not _PARTITION.search(found["rest"]):
             return TableChange(kind, tuple(map(_parts, found[group].split(","))))
     return None
+
+
+def _renames_in(statement: str) -> list[tuple[str, str]]:
+    """Return the former and new names of the tables of a RENAME TABLE a TO b, c TO d of MySQL.
+
+    The renames follow each other. The answer is their sum: a name in between is left out.
+    """
+    found = _RENAMES.match(statement)
+    pairs = [_RENAMED.fullmatch(part) for part in found[1].split(",")] if found else []
+    contents: dict[str, str] = {}
+    for pair in pairs:
+        if pair is None or len(pairs) > _MOST:
+            return []
+        contents[pair[2]] = contents.pop(pair[1], pair[1])
+    return [(former, new) for new, former in contents.items() if len(pairs) > 1 and new != former]
+
+
+def _one_rename_each(statement: str) -> list[str]:
+    """Return a statement that renames several tables as one statement per table."""
+    pairs = _renames_in(statement)
+    if not pairs:
+        return [statement]
+    swapped = {pair for pair in pairs if pair[::-1] in pairs}
+    return [
+        f"alter table {former} {'swap with' if (former, new) in swapped else 'rename to'} {new}"
+        for former, new in pairs
+        if (former, new) not in swapped or former < new
+    ]
 
 
 def views_in(text: str) -> set[str]:
@@ -123,7 +156,8 @@ def changes_in(
     is_undone = _ROLLBACK.search(text)
     if len(targets) > _MOST or "$$" in text or is_undone or not _CHANGES.search(text):
         return {}
-    statements = _QUOTED.sub("''", _NOISE.sub(" ", text)).split(";")
+    listed = _QUOTED.sub("''", _NOISE.sub(" ", text)).split(";")
+    statements = [item for statement in listed for item in _one_rename_each(statement)]
     former = {_last(name): name for name in sources}
     swaps = _swaps_in(statements, set(map(_last, targets)))
     found: dict[str, dict[str, Any]] = {}

@@ -150,6 +150,8 @@ def test_text_that_empties_and_refills_a_table_replaces_its_sources(
         ("ALTER TABLE t RENAME TO t_old; ALTER TABLE t_new RENAME TO t", "t_old"),
         ("BEGIN; DROP TABLE t; ALTER TABLE t_new RENAME TO t; COMMIT", None),
         ("ALTER TABLE t_new SWAP WITH t", "t_new"),
+        ("RENAME TABLE t TO t_old, t_new TO t", "t_old"),
+        ("RENAME TABLE t TO x, t_new TO t, x TO t_new", "t_new"),
     ],
 )
 def test_rename_to_a_used_name_moves_the_lineage(text: str, old: str | None, build: Any) -> None:
@@ -168,3 +170,43 @@ def test_rename_to_a_used_name_moves_the_lineage(text: str, old: str | None, bui
         assert found == {"before"}
     renamed = node_answer(state, "shop.t_new")["removal"]
     assert (renamed and renamed["kind"]) == (None if old == "t_new" else "renamed")
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("RENAME TABLE shop.t TO shop.t_old, `shop`.`t_new` TO shop.t;", "t_old"),
+        ("rename table shop.t to x, shop.t_new to shop.t, x to shop.t_new", "t_new"),
+    ],
+)
+def test_renames_of_several_tables_count_without_datasets(text: str, old: str, build: Any) -> None:
+    """Airflow reports no dataset for the RENAME TABLE of MySQL."""
+    swap = _sql(build, text) | {"outputs": []}
+    table = f"postgres://db:5432|shop.{old}"
+    state = build.state(
+        _load(build, "10:00:00", "before"),
+        _load(build, "10:30:00", "orders", "shop.t_new"),
+        swap,
+        build.run(
+            "COMPLETE",
+            "report",
+            "report",
+            "12:00:00",
+            reads=(table,),
+            writes=("postgres://db:5432|shop.o",),
+        ),
+    )
+    for name, source in (("t", "orders"), (old, "before"), ("shop.o", "before")):
+        found = all_names(tree_answer(state, name)["up"])
+        assert {"orders", "before"} & found == {source}, name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["RENAME TABLE t TO x, x TO t", "RENAME TABLE t TO t_old, t_new", "RENAME TABLE t, u TO v, w"],
+)
+def test_renames_without_effect_or_with_errors_change_nothing(text: str, build: Any) -> None:
+    swap = _sql(build, text) | {"outputs": []}
+    state = build.state(_load(build, "10:00:00", "before"), swap)
+    assert "before" in all_names(tree_answer(state, "shop.t")["up"])
+    assert node_answer(state, "shop.t")["removal"] is None
