@@ -80,10 +80,10 @@ def job_owners(state: State, node: Node) -> list[str]:
     """
     if node.type == "job":
         return []
-    known, name = generations_of(state), node.dataset_name
-    named = (ref for ref in known.writers(name) if is_job(ref))
+    generations, name = generations_of(state), node.dataset_name
+    named = (ref for ref in generations.writers(name) if is_job(ref))
     owners = {ref: found for ref in named if (found := owners_of(state, Node.of_job(ref)))}
-    writing = {generation.job for generation in known.writing(name)} if owners else set()
+    writing = {generation.job for generation in generations.writing(name)} if owners else set()
     return sorted({owner for ref in owners if ref in writing for owner in owners[ref]})
 
 

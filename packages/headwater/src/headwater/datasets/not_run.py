@@ -153,11 +153,11 @@ def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> boo
     A dataset of the same pipeline that was not written in the invocation is missing if what it was
     made from is: the walk goes from it upstream, and ends at datasets that were written.
     """
-    known = generations_of(state)
+    generations = generations_of(state)
     has_cause = bool(invocation.failed or invocation.rejected)
     seen, open_ = {name}, [name]
     for nearest in deadline.popped(open_):
-        writers = known.writers(nearest)
+        writers = generations.writers(nearest)
         if nearest != name and nearest in invocation.rejected:
             return True
         if nearest in invocation.written or not invocation.completed.isdisjoint(writers):
@@ -169,7 +169,9 @@ def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> boo
         own = [ref for ref in writers if invocation.pipeline in state.jobs[ref].parents]
         if own and not has_cause:
             return True
-        above = {read for ref in own for read in known.derived(ref, "newest reads", _newest_reads)}
+        above = {
+            read for ref in own for read in generations.derived(ref, "newest reads", _newest_reads)
+        }
         open_ += sorted(above - seen)
         seen |= above
     return False

@@ -254,10 +254,10 @@ def datasets_with_failures(state: State, ref: JobRef) -> set[DatasetName]:
     `ref` is the job. Names are those of the events, not primary names. A later check may have
     passed.
     """
-    known = generations_of(state)
-    by_dataset = known.of_runs(ref, "checks", partial(_checks_of_runs, state))
+    generations = generations_of(state)
+    by_dataset = generations.of_runs(ref, "checks", partial(_checks_of_runs, state))
     if is_test(state, ref) and not by_dataset:
-        by_dataset = known.of_runs(ref, "outcomes", partial(_outcomes, state))
+        by_dataset = generations.of_runs(ref, "outcomes", partial(_outcomes, state))
     return {name for name, checks in by_dataset.items() if any(c.failed for c in checks)}
 
 

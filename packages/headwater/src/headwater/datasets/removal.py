@@ -76,7 +76,7 @@ def _is_written_since(state: State, name: DatasetName, change: LifecycleChange) 
     The runs above that of the change do not count: they report its outputs. A write without rows
     ends a drop or a rename, but an emptied table stays emptied.
     """
-    known = generations_of(state)
+    generations = generations_of(state)
     _, *above = ancestry_of(state, state.runs[change.run]) if change.run else (None,)
     keys_above = {run.key for run in above if run}
 
@@ -85,8 +85,8 @@ def _is_written_since(state: State, name: DatasetName, change: LifecycleChange) 
         writes = (_write(state, run, name) for run in deadline.watched(runs))
         return sorted((write for write in writes if write), reverse=True)
 
-    for ref in known.writers(name):
-        for write in known.derived_of_writes(ref, name, "ends of writes", derive):
+    for ref in generations.writers(name):
+        for write in generations.derived_of_writes(ref, name, "ends of writes", derive):
             if write.ended < change.stamp.time:
                 break
             if write.run not in keys_above and (write.has_rows or change.kind != "TRUNCATE"):

@@ -156,17 +156,17 @@ def _stand_ins(state: State, node: Node) -> list[Node]:
     """
     if node.type == "dataset":
         return [node]
-    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    generations, graph = generations_of(state), graph_of(state, Level.TASK)
     is_partial = isinstance(state, PartialState)
-    if not is_partial and known.families.of(node.job_ref) not in _families_behind(state):
+    if not is_partial and generations.families.of(node.job_ref) not in _families_behind(state):
         return []
     if graph.has_job(node.job_ref):
         return [node]
     run = newest_run(state, node.job_ref)
-    owner = known.levels.owner(run, Level.TASK).key.job if run else node.job_ref
+    owner = generations.levels.owner(run, Level.TASK).key.job if run else node.job_ref
     if owner != node.job_ref:
         return [Node.of_job(owner)]
-    return parts_of(known, graph, node, Level.TASK)
+    return parts_of(generations, graph, node, Level.TASK)
 
 
 @until_stale
@@ -324,12 +324,12 @@ def _ran_at(
     counts as not run, because that run may have written its outputs. `part` is the failed run: runs
     of its job under the same parent do not count either.
     """
-    known, newest = generations_of(state), 0
+    generations, newest = generations_of(state), 0
     above = parent_of(state, part) if part else None
     for ref in jobs:
         run = newest_run(state, ref)
         if run is not None and ref == failed and above and parent_of(state, run) is above:
-            history = known.history(ref)
+            history = generations.history(ref)
             newest = max(
                 newest, _newest_start(g for g in history if not _is_below(state, g, above))
             )
@@ -337,7 +337,7 @@ def _ran_at(
         is_open = run is not None and outcome(state, run).ended is None
         is_undone = run is None or run.is_skipped or is_failed(state, run)
         if run is None or is_undone or (is_open and ref == failed):
-            newest = max(newest, known.derived(ref, "done", _newest_start))
+            newest = max(newest, generations.derived(ref, "done", _newest_start))
         elif not is_lost(state, run):
             newest = max(newest, began_at(state, run) or 0)
     return newest
@@ -353,10 +353,10 @@ def _loaders(state: State, node: Node, own: Set[JobRef], since: int) -> list[Job
     if node.type == "job":
         return [node.job_ref]
     name = node.dataset_name
-    known = generations_of(state)
-    writers = known.writers(name)
+    generations = generations_of(state)
+    writers = generations.writers(name)
     failed = [ref for ref in writers if ref in own]
-    if failed and not any(g.job in own for g in known.writing(name)):
+    if failed and not any(g.job in own for g in generations.writing(name)):
         return writers  # the failed job's rows were dropped, and other jobs wrote the dataset since
     return failed + successors(state, name, failed or writers, since)
 
@@ -390,11 +390,11 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
 
     These are the root jobs of the newest runs of the job, or of the writers of the dataset.
     """
-    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    generations, graph = generations_of(state), graph_of(state, Level.TASK)
     found: set[JobRef] = set()
     seen, open_ = {node}, [node]
     for nearest in deadline.popped(open_):
-        jobs = [nearest.job_ref] if nearest.type == "job" else _writers(known, nearest)
+        jobs = [nearest.job_ref] if nearest.type == "job" else _writers(generations, nearest)
         runs = [run for ref in jobs if (run := newest_run(state, ref))]
         found |= {pipeline_of(state, run) for run in runs}
         above = set(neighbors(graph, nearest, "up")) - seen if not runs else ()
@@ -403,10 +403,10 @@ def _pipelines(state: State, node: Node) -> set[JobRef]:
     return found
 
 
-def _writers(known: Generations, node: Node) -> list[JobRef]:
+def _writers(generations: Generations, node: Node) -> list[JobRef]:
     """Return the tasks that wrote a dataset, except those that only possibly wrote it."""
     name = node.dataset_name
-    return [ref for ref in known.writers(name) if known.history_of_writes(ref, name)]
+    return [ref for ref in generations.writers(name) if generations.history_of_writes(ref, name)]
 
 
 def _is_due(state: State, ref: JobRef) -> bool:

@@ -45,8 +45,10 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
 
     A run of a test branch may hide a failure in production.
     """
-    known = generations_of(state)
-    mixed = known.jobs_where("mixed", lambda ref: bool(mixes_of(state, ref)), _may_have_labels)
+    generations = generations_of(state)
+    mixed = generations.jobs_where(
+        "mixed", lambda ref: bool(mixes_of(state, ref)), _may_have_labels
+    )
     found: dict[JobRef, tuple[Mix, ...]] = {}
     for ref in sorted(mixed):
         parents = sorted(state.jobs[ref].parents)

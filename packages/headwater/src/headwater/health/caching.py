@@ -46,13 +46,13 @@ def _next_stale(state: State) -> float:
 
 def jobs_with_open_runs(state: State) -> set[JobRef]:
     """Return the jobs with a run without an end event."""
-    known = generations_of(state)
-    return known.jobs_where("open", lambda ref: bool(_open_runs(state, ref)), _is_open)
+    generations = generations_of(state)
+    return generations.jobs_where("open", lambda ref: bool(_open_runs(state, ref)), _is_open)
 
 
 def _open_runs(state: State, ref: JobRef) -> list[Run]:
-    known = generations_of(state)
-    return known.of_runs(ref, "open", lambda runs: [run for run in runs if _is_open(run)])
+    generations = generations_of(state)
+    return generations.of_runs(ref, "open", lambda runs: [run for run in runs if _is_open(run)])
 
 
 def _is_open(run: Run) -> bool:

@@ -302,8 +302,8 @@ def checked_nodes(state: State) -> dict[Node, None]:
 
     The result is a dict to keep this order.
     """
-    known = generations_of(state)
-    jobs = known.jobs_where("failed tests", partial(_has_failed_test, state), has_tests)
+    generations = generations_of(state)
+    jobs = generations.jobs_where("failed tests", partial(_has_failed_test, state), has_tests)
     datasets = sorted(_names_with_failures(state) | _failed_without_run(state))
     return dict.fromkeys((*map(Node.of_dataset, datasets), *map(Node.of_job, sorted(jobs))))
 
@@ -311,8 +311,10 @@ def checked_nodes(state: State) -> dict[Node, None]:
 def _names_with_failures(state: State) -> set[DatasetName]:
     """Return the datasets of which a check ever failed."""
     failing = partial(datasets_with_failures, state)
-    known = generations_of(state)
-    jobs = known.jobs_where("failed checks", lambda ref: bool(failing(ref)), may_have_failed_check)
+    generations = generations_of(state)
+    jobs = generations.jobs_where(
+        "failed checks", lambda ref: bool(failing(ref)), may_have_failed_check
+    )
     return {state.identity.primary(name) for ref in jobs for name in failing(ref)}
 
 

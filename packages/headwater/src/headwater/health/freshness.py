@@ -148,8 +148,8 @@ def _rhythm_by_reports(state: State, name: DatasetName) -> Rhythm | None:
 
 
 def _rhythm_of_runs(state: State, ref: JobRef) -> Rhythm | None:
-    known = generations_of(state)
-    return known.of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
+    generations = generations_of(state)
+    return generations.of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
 
 
 def rhythm_of_writes(
@@ -163,7 +163,7 @@ def rhythm_of_writes(
     jobs that run on request (tag `ad-hoc`), and runs that only emptied, created or altered the
     dataset, do not count.
     """
-    known = generations_of(state)
+    generations = generations_of(state)
 
     def derive(writing: list[Generation]) -> _Writes:
         with_rows = (generation for generation in writing if name not in generation.only_created)
@@ -172,8 +172,8 @@ def rhythm_of_writes(
         jobs = {job for write in writes for job in write.jobs}
         return _Writes(writes, jobs, _rhythm_of_starts(writes))
 
-    jobs = known.writers(name)
-    found = [known.derived_of_writes(ref, name, "write starts", derive) for ref in jobs]
+    jobs = generations.writers(name)
+    found = [generations.derived_of_writes(ref, name, "write starts", derive) for ref in jobs]
     on_request = {ref for writes in found for ref in writes.jobs if is_ad_hoc(state, ref)}
     if len(found) == 1 and not on_request:  # as for nearly every dataset, without its whole history
         rhythm = found[0].rhythm

@@ -41,11 +41,13 @@ def removed_model(state: State, node: Node) -> Removed | None:
         return None
     if node.type == "job":
         return _removed_job(state, node.job_ref)
-    known, name = generations_of(state), node.dataset_name
+    generations, name = generations_of(state), node.dataset_name
     writers = [
         ref
-        for ref in known.writers(name)  # which may also have jobs that only declare to read it
-        if any(name in generation.edges.writes for generation in known.effective(ref))
+        for ref in generations.writers(
+            name
+        )  # which may also have jobs that only declare to read it
+        if any(name in generation.edges.writes for generation in generations.effective(ref))
     ]
     found = [_removed_job(state, ref) for ref in writers]
     return found[0] if found and all(found) else None
@@ -78,6 +80,8 @@ def _removed_job(state: State, ref: JobRef) -> Removed | None:
 @once_an_event
 def _has_manifest(state: State) -> bool:
     """Return True if any dbt manifest was imported. Most stores have none."""
-    known = generations_of(state)
+    generations = generations_of(state)
     newest = partial(newest_with_manifest, state)
-    return bool(known.jobs_where("manifest", lambda ref: newest(ref) is not None, has_manifest))
+    return bool(
+        generations.jobs_where("manifest", lambda ref: newest(ref) is not None, has_manifest)
+    )

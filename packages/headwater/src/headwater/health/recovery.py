@@ -55,14 +55,14 @@ def _is_attempt_repeated(state: State, run: Run, name: DatasetName, until: float
     `until` is the time by which the job must have completed. Runs under the same parent run are
     left out: they may be other elements of a mapped task, and `was_repeated` handles retries.
     """
-    known = generations_of(state)
-    task = known.levels.owner(run, Level.TASK)
-    attempts = {item.run.key: item.at for item in failed_writes_of(known, name)}
+    generations = generations_of(state)
+    task = generations.levels.owner(run, Level.TASK)
+    attempts = {item.run.key: item.at for item in failed_writes_of(generations, name)}
     if (at := attempts.get(task.key)) is None:
         return False
 
     def has_repeated(writer: Run) -> bool:
-        own = known.levels.owner(writer, Level.TASK)
+        own = generations.levels.owner(writer, Level.TASK)
         is_later = (began_at(state, own) or 0) >= at and ended_at(state, own) <= until
         above = parent_of(state, own)
         is_sibling = own is task or (above is not None and above is parent_of(state, task))
@@ -71,9 +71,9 @@ def _is_attempt_repeated(state: State, run: Run, name: DatasetName, until: float
 
     return any(
         has_repeated(writer)
-        for generation in deadline.watched(known.history_of_writes(task.key.job, name))
+        for generation in deadline.watched(generations.history_of_writes(task.key.job, name))
         for writer in generation.runs
-        if name in known.own(writer).writes
+        if name in generations.own(writer).writes
     )
 
 
@@ -82,7 +82,7 @@ def _kept_failures(state: State, name: DatasetName) -> Iterator[Run]:
 
     These failed runs reported a version or rows of it.
     """
-    known = generations_of(state)
+    generations = generations_of(state)
 
     def failed(writing: list[Generation]) -> list[Run]:
         return [
@@ -94,13 +94,16 @@ def _kept_failures(state: State, name: DatasetName) -> Iterator[Run]:
             if state.identity.primary(spelled) == name and has_written(state, run, use)
         ]
 
-    found = (known.derived_of_writes(ref, name, "failed", failed) for ref in known.writers(name))
+    found = (
+        generations.derived_of_writes(ref, name, "failed", failed)
+        for ref in generations.writers(name)
+    )
     runs = {run.key: run for part in found for run in part}
-    open_ = list(known.writing(name)) if runs else []
+    open_ = list(generations.writing(name)) if runs else []
     seen = set(open_)
     for generation in deadline.popped(open_):
         yield from (runs[run.key] for run in generation.runs if run.key in runs)
-        flows = known.flows_into(generation)
+        flows = generations.flows_into(generation)
         above = {flow.source for flow in flows if flow.dataset == name} - seen
         seen |= above
         open_ += above
@@ -113,24 +116,29 @@ def unrepeated_write(state: State, name: DatasetName) -> Run | None:
     replaced. A later run of its job, such as a retry, that completed without writing the dataset
     does not change what the failed run left.
     """
-    known = generations_of(state)
-    newest = newest_write(known, name)
+    generations = generations_of(state)
+    newest = newest_write(generations, name)
 
     def defining(writing: list[Generation]) -> set[RunKey]:
         return {run.key for g in writing if name in g.only_created for run in g.runs}
 
     definitions = {
         key
-        for ref in known.writers(name)
-        for key in known.derived_of_writes(ref, name, "definitions", defining)
+        for ref in generations.writers(name)
+        for key in generations.derived_of_writes(ref, name, "definitions", defining)
     }
-    failed = failed_writes_of(known, name)
+    failed = failed_writes_of(generations, name)
     attempts = [(item.at, item.run) for item in failed if item.run.key not in definitions]
     runs = [*attempts, *([(newest[0].at, newest[0].run)] if newest else [])]
     _, run = max(runs, key=lambda item: (item[0], item[1].key), default=(0, None))
     if run is not None and is_failed(state, run) and not is_recovered(state, run, name):
         return run
-    present = (run for g in known.writing(name) for run in g.runs if name in known.own(run).writes)
+    present = (
+        run
+        for g in generations.writing(name)
+        for run in g.runs
+        if name in generations.own(run).writes
+    )
     left = (
         run
         for run in (*present, *_kept_failures(state, name))

@@ -296,16 +296,16 @@ def _jobs(state: State, node: Node) -> list[JobRef]:
     """Return the job itself, or the writers of a dataset, without those that only created it."""
     if node.type == "job":
         return [node.job_ref]
-    name, known = node.dataset_name, generations_of(state)
+    name, generations = node.dataset_name, generations_of(state)
 
     def only_creates(writing: list[Generation]) -> bool:
         return all(name in generation.only_created for generation in writing)
 
-    writers = known.writers(name)
+    writers = generations.writers(name)
     has_rows = (
         ref
         for ref in writers
-        if not known.derived_of_writes(ref, name, "only creates", only_creates)
+        if not generations.derived_of_writes(ref, name, "only creates", only_creates)
     )
     return list(has_rows) or writers
 

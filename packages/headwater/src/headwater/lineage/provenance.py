@@ -80,7 +80,7 @@ def has_own_rows_before(flow: Flow, generation: Generation, horizon: int) -> boo
     return is_own_table and flow.source.ended < horizon
 
 
-def last_use(known: Generations, flow: Flow, generation: Generation) -> float:
+def last_use(generations: Generations, flow: Flow, generation: Generation) -> float:
     """Return until when the source of a flow into a generation could affect it, in microseconds.
 
     Rows that the generation kept are from before it began to write, others from before it ended.
@@ -88,8 +88,8 @@ def last_use(known: Generations, flow: Flow, generation: Generation) -> float:
     Data that was written into the source's inputs later did not reach the generation.
     """
     if flow.is_kept:
-        return known.times.of_writes(generation, flow.dataset).start
-    return known.times.of_reads(generation, flow.dataset).end
+        return generations.times.of_writes(generation, flow.dataset).start
+    return generations.times.of_reads(generation, flow.dataset).end
 
 
 def deleted_sources(generations: Generations, walked: Walked) -> models.DeletedSources | None:

@@ -5,6 +5,10 @@ greatest stamp wins. Sets, minima, maxima and registers are independent of the o
 of events, and so is the whole state. Records are not merged by dataset identity: each name has its
 own record, and records are joined when they are read, so a late symlink changes no record. Sets
 that are usually empty are None instead, which saves a tenth of the memory.
+
+Times are microseconds: `first` and `last` are those of the first and the last event about
+something. A *packed* facet is its JSON in bytes, maybe compressed (facet_books.py). *Candidates*
+are found by a key that may be outdated, so that their readers check them again.
 """
 
 from __future__ import annotations
@@ -69,12 +73,16 @@ class LifecycleChange(NamedTuple):
 
 @dataclass(slots=True)
 class Use:
-    """A dataset as an input or output of one run."""
+    """A dataset as an input or output of one run, under one of its names.
 
-    io_facets: FacetBook = field(default_factory=FacetBook)  # `inputFacets` or `outputFacets`
+    `io_facets` are about this input or output, such as outputStatistics; `dataset_facets` about the
+    dataset itself, such as its schema, as this run reported them.
+    """
+
+    io_facets: FacetBook = field(default_factory=FacetBook)
     versions: tuple[Version, ...] = ()
     """The newest reported versions, oldest first: a task may commit to a table repeatedly."""
-    dataset_facets: FacetBook = field(default_factory=FacetBook)  # of the dataset, by this run
+    dataset_facets: FacetBook = field(default_factory=FacetBook)
 
     @property
     def version(self) -> str | None:
