@@ -85,6 +85,7 @@ def lineage(
             _check_pairs(what, given)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        # The call of such a function ends before its work begins.
         checks = (inspect.iscoroutinefunction, inspect.isgeneratorfunction)
         if any(check(function) for check in (*checks, inspect.isasyncgenfunction)):
             raise TypeError(f"lineage: received {function.__qualname__}, expected a plain function")

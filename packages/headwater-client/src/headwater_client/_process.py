@@ -155,7 +155,11 @@ class Child:
     def __init__(
         self, command: Sequence[str], environment: Mapping[str, str], *, has_pipes: bool = False
     ) -> None:
-        """Start the command; with `has_pipes`, its input and output are pipes to this process."""
+        """Start the command; with `has_pipes`, its input and output are pipes to this process.
+
+        If it cannot be started, `problem` says why, and the exit code is that of a shell. Signals
+        that arrive before it has started (`_early`) are sent then.
+        """
         self.problem: str | None = None
         self.was_stopped = False
         self._early: list[int] = []

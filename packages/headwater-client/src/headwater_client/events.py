@@ -49,7 +49,10 @@ class ReportedRun:
     job_facets: Mapping[str, JobFacet] = field(default_factory=dict)
 
     def event(self, state: str, at: datetime, error: str | None = None) -> event_v2.RunEvent:
-        """Return an event of the run, with all inputs and outputs."""
+        """Return an event of the run, with all inputs and outputs.
+
+        `state` is the type of the event, such as COMPLETE, and `error` the message of a failed run.
+        """
         run = dict(self.run_facets)
         if self.parents:
             run["parent"] = _parent_facet(*self.parents)

@@ -116,7 +116,12 @@ def _entry(stated: Json) -> Entry | None:
 
 
 def _parse(stated: Json, target: DatasetId | JobRef | None, *, is_job: bool) -> Entry:
-    """Return the entry of a target, with the sources that it and its fields name."""
+    """Return the entry of a target, with the sources that it and its fields name.
+
+    `stated` has `inputs`, the sources of the whole target, and `fields` with `inputs` of columns.
+    An input has a type (DATASET or JOB), a namespace, a name, and maybe a field and
+    transformations.
+    """
     fields = stated.get("fields")
     by_field = {
         str(field): objects(value.get("inputs"))

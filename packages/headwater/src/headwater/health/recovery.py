@@ -80,7 +80,8 @@ def _is_attempt_repeated(state: State, run: Run, name: DatasetName, until: float
 def _kept_failures(state: State, name: DatasetName) -> Iterator[Run]:
     """Yield the failed runs whose rows a dataset has because later runs read and kept them.
 
-    These failed runs reported a version or rows of it.
+    These failed runs reported a version or rows of it. The walk goes from the present writers of
+    the dataset upstream, through this dataset only.
     """
     generations = generations_of(state)
 

@@ -238,7 +238,10 @@ def _tree_one_way(
 
 
 def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
-    """Return the values of a node that do not depend on its parent."""
+    """Return the values of a node that do not depend on its parent.
+
+    `run` is the newest run with edges in the graph, `latestRun` the newest of all.
+    """
     leaf: TreeNode = {
         **node_ref(node),
         "isRepeated": False,

@@ -86,6 +86,7 @@ def columns_answer(
     found = sorted(walk.graph.columns(name, direction, indirect=indirect))
     if field is not None and field not in found:
         check_column(generations, root, field)
+    # The dataset is the top of the tree, and its columns the first level.
     top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
     shown = found if field is None else [field]
     seen: set[ColumnPlace] = set()

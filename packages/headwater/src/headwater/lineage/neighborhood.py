@@ -57,13 +57,15 @@ def graph_answer(
     root, chosen = find_node(state, node), level_of(level)
     generations, graph = generations_of(state), graph_around(state, root, chosen)
     roots = at_level(generations, graph, root, chosen)
+    # With `datasets`, a step leads over the jobs between two datasets, unless they are roots.
     over = partial(_datasets_next, frozenset(roots)) if datasets else None
     step = over or neighbors
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, (up, down), strict=True):
-        if isinstance(state, PartialState):
+        if isinstance(state, PartialState):  # has only some events; loads those of the walk
             state.will_walk(way, *root)
         walked = walked_from(generations, root, way, chosen)
+        # All nodes upstream or downstream are counted (`beyond`), those within `depth` shown.
         far = [reach(walked, start, way, -1, over) for start in roots]
         shown |= {node for steps in far for node, count in steps.items() if count <= depth}
         beyond[way] = len({node for steps in far for node in steps}.difference(roots))
@@ -72,6 +74,7 @@ def graph_answer(
     near = [node.job_ref for node in shown if node.type == "job"]
     pairs = () if datasets else control_edges(generations, chosen, near)
     control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
+    # The other ends of control edges are shown as well, marked as `isControlOnly`.
     control_ends = {node for pair in control if shown.intersection(pair) for node in pair}
     nodes = sorted(shown | control_ends)
 

@@ -77,6 +77,10 @@ class Live:
         lost_after: float = DAY_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """Restore the newest snapshot, and read the events since.
+
+        `lost_after` are the seconds without an event after which an open run is lost.
+        """
         self.log = log
         self.totals = Totals()
         self._clock = clock

@@ -51,6 +51,7 @@ def runs_answer(
     if len(jobs) < len(state.jobs):
         runs = (state.runs[key] for ref in jobs for key in state.jobs[ref].runs)
     runs = (run for run in runs if job is not None or run.has_events)
+    # Then the cached groups of all runs can be used to count and to filter.
     is_whole = job is None and own_id is None and effective is None and not roots
     if roots:
         runs = [run for run in runs if not has_reported_ancestor(state, run)]
