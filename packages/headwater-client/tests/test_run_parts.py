@@ -263,7 +263,7 @@ def test_file_that_a_query_writes_is_an_output_of_its_run(tmp_path: Path) -> Non
         database.execute(f"COPY (SELECT a FROM mid) TO '{tmp_path}/o.parquet' (FORMAT parquet)")
     uses = [
         ([item.name for item in query.inputs or ()], [item.name for item in query.outputs or ()])
-        for query, _ in query_runs(parent, capture)
+        for query, *_ in query_runs(parent, capture)
     ]
     base, mid = "q.main.base", "q.main.mid"
     assert uses == [([], [base]), ([base], [mid]), ([mid], [f"{tmp_path}/o.parquet"])]

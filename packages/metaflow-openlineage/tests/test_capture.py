@@ -73,7 +73,7 @@ def test_sources_that_are_not_known_are_stated_as_coarse(launch, folder):
     every_input = {"users", "orders", "users.csv"}
     assert edges(launch, "mixed", folder) == {
         "users.parquet": {"users"},
-        "joined.parquet": every_input,
+        "joined.parquet": {"users", "orders"},  # users.csv was read later
         "changed": every_input,
         "shop.main.orders": {"orders.parquet"},
         "shop.main.large": {"orders.parquet"},
@@ -95,6 +95,33 @@ def test_queries_are_child_runs_whose_text_the_server_can_read(launch, folder):
         "orders": (False, ["shop.main.orders"]),  # names a file, which the parser cannot know
         "large": (True, ["shop.main.large"]),
     }
+
+
+def test_dropped_and_renamed_tables_are_reported_as_changes(launch):
+    event = launch.one("DataFlow.changes", "COMPLETE")
+    outputs = {item["name"]: item["facets"]["lifecycleStateChange"] for item in event["outputs"]}
+    assert {name: facet["lifecycleStateChange"] for name, facet in outputs.items()} == {
+        "shop.main.big": "RENAME",
+        "shop.main.scratch": "DROP",
+    }
+    former = outputs["shop.main.big"]["previousIdentifier"]
+    assert former == {
+        "namespace": event["outputs"][0]["namespace"],
+        "name": "shop.main.large",
+    }
+    (entry,) = event["job"]["facets"]["lineage"]["entries"]
+    assert (entry["name"], [item["name"] for item in entry["inputs"]]) == (
+        "shop.main.big",
+        ["shop.main.large"],
+    )
+
+
+def test_each_query_of_a_step_has_its_own_times(launch):
+    queries = [e for e in launch.events if ".changes.query" in e["job"]["name"]]
+    times = [event["eventTime"] for event in queries]
+    end = launch.one("DataFlow.changes", "COMPLETE")["eventTime"]
+    assert times == sorted(set(times))
+    assert times[-1] < end
 
 
 def test_declared_table_is_not_captured_again(launch):

@@ -325,5 +325,5 @@ def test_files_that_a_query_writes_are_its_outputs() -> None:
     capture = Capture()
     table, file = Captured("duckdb://d", "t"), Captured("file", "/f.csv")
     capture.add_query(CapturedQuery("COPY t TO '/f.csv'", "duckdb", (table,), (), files=(file,)))
-    ((_, _, inputs, outputs),) = captured_queries(capture)
-    assert [item.name for item in (*inputs, *outputs)] == ["t", "/f.csv"]
+    (query,) = captured_queries(capture)
+    assert [item.name for item in (*query.inputs, *query.outputs)] == ["t", "/f.csv"]

@@ -7,7 +7,7 @@ written; the sources of a written one are None if they are unknown.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,7 @@ from openlineage.client.facet_v2 import (
     DatasetFacet,
     JobFacet,
     dataset_version_dataset,
+    lifecycle_state_change_dataset,
     schema_dataset,
     source_code_job,
     sql_job,
@@ -64,7 +65,10 @@ def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
     known = {*inputs, *(item.key for item in consumed)}
     outputs: list[tuple[Name, tuple[Name, ...] | None]]
     outputs = [(name, None) for name in declared_outputs]
-    outputs += [(item.key, capture.sources_of(item, known)) for item in writes]
+    outputs += [
+        (item.key, sources if sources is not None else capture.read_before(item, inputs))
+        for item, sources in sources_of_writes(capture, known).items()
+    ]
     stated = stated_sources(inputs, outputs, [item.key for item in consumed])
     fields = _Columns()
     new_inputs = [
@@ -72,11 +76,19 @@ def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
         for item in (*reads, *consumed)
         if item.key not in declared_inputs
     ]
-    coarse = {name for name, sources in outputs if sources is None and known}
+    coarse = {
+        item.key
+        for item, sources in sources_of_writes(capture, known).items()
+        if sources is None and capture.read_before(item, known)
+    }
     new_outputs = [
         OutputDataset(
             *item.key,
-            facets={**fields.facets(item), **(coarse_facet() if item.key in coarse else {})},
+            facets={
+                **fields.facets(item),
+                **change_facet(item),
+                **(coarse_facet() if item.key in coarse else {}),
+            },
         )
         for item in writes
         if item.key not in declared_outputs
@@ -89,16 +101,47 @@ def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
     )
 
 
+def sources_of_writes(
+    capture: Capture, known: Container[Name]
+) -> dict[Captured, tuple[Name, ...] | None]:
+    """Return the sources of the datasets that received rows or a new name; None if unknown.
+
+    `known` are the datasets that the run lists as inputs.
+    """
+    return {
+        item: capture.sources_of(item, known)
+        for item in capture.writes
+        if item.has_rows or item.former
+    }
+
+
+def change_facet(item: Captured, producer: str = PRODUCER) -> dict[str, DatasetFacet]:
+    """Return the facet of a dataset that a run dropped, emptied, renamed or overwrote."""
+    if item.change is None:
+        return {}
+    module = lifecycle_state_change_dataset
+    former = None
+    if item.former is not None:
+        namespace, name = item.former
+        former = module.PreviousIdentifier(name=name, namespace=namespace)
+    kind = module.LifecycleStateChange(item.change)
+    facet = module.LifecycleStateChangeDatasetFacet(kind, former, producer=producer)
+    return {"lifecycleStateChange": facet}
+
+
 def coarse_facet(producer: str = PRODUCER) -> dict[str, Any]:
     """Return the facet of an output whose sources are not known exactly."""
     return {"headwater_coarseLineage": CoarseLineageFacet(producer=producer)}
 
 
-def query_runs(parent: ReportedRun, capture: Capture) -> Iterator[tuple[ReportedRun, datetime]]:
-    """Yield the runs of the captured SQL texts, children of a run, with their start times.
+def query_runs(
+    parent: ReportedRun, capture: Capture
+) -> Iterator[tuple[ReportedRun, datetime, datetime | None]]:
+    """Yield the runs of the captured SQL texts, children of a run, with their starts and ends.
 
     The job of a text is named by its hash, so that equal texts are one job. `parents` of a run are
-    its parent and the root of its tree.
+    its parent and the root of its tree. The end of a query that was only built is unknown (None),
+    because it may run at any time.
     """
     root = parent.parents[1] if parent.parents else parent.ref
     for query in capture.queries:
@@ -114,12 +157,14 @@ def query_runs(parent: ReportedRun, capture: Capture) -> Iterator[tuple[Reported
                 language=parent.language,
                 inputs=[InputDataset(*i.key, facets=fields.facets(i)) for i in query.inputs],
                 outputs=[
-                    OutputDataset(*item.key, facets=fields.facets(item)) for item in query.targets
+                    OutputDataset(*item.key, facets={**fields.facets(item), **change_facet(item)})
+                    for item in query.targets
                 ],
                 run_facets=parent.run_facets,
                 job_facets=text_facets(query),
             ),
             query.at,
+            query.ended,
         )
 
 

@@ -218,9 +218,9 @@ def _with_captured(run: ReportedRun, capture: Capture, send: Send) -> Callable[[
     """
     from headwater_client._captured_run import query_runs, with_captured
 
-    for query, start in query_runs(run, capture):
+    for query, start, end in query_runs(run, capture):
         send(functools.partial(_same, query), "START", start, None)
-        send(functools.partial(_same, query), "COMPLETE", datetime.now(UTC), None)
+        send(functools.partial(_same, query), "COMPLETE", end or datetime.now(UTC), None)
     return functools.partial(_same, with_captured(run, capture))
 
 

@@ -178,12 +178,12 @@ class McpSession:
         """
         from openlineage.client.event_v2 import InputDataset, OutputDataset
 
-        from headwater_client._captured_run import text_facets
+        from headwater_client._captured_run import change_facet, text_facets
         from headwater_client.events import ReportedRun
 
         server = self._settings.server or self._server or self._settings.program
         inputs: list[Name] = []
-        outputs: list[Name] = []
+        outputs: list[OutputDataset] = []
         facets: Mapping[str, Any] = {}
         if method == "resources/read":
             tool = "read_resource"
@@ -192,7 +192,10 @@ class McpSession:
             tool = str(params.get("name"))
             if query := self._query_in(_object(params.get("arguments"))):
                 inputs = [item.key for item in query.inputs]
-                outputs = [item.key for item in query.outputs]
+                outputs = [
+                    OutputDataset(*item.key, facets=dict(change_facet(item)))
+                    for item in query.outputs
+                ]
                 facets = text_facets(query)
         job = ".".join((self._ref.job, _clean(server), _clean(tool)))
         return ReportedRun(
@@ -202,7 +205,7 @@ class McpSession:
             parents=(self._ref, self._parents[1] if self._parents else self._ref),
             language="SQL" if facets else "unknown",
             inputs=[InputDataset(*name) for name in inputs],
-            outputs=[OutputDataset(*name) for name in outputs],
+            outputs=outputs,
             run_facets=_engine(),
             job_facets=facets,
         )

@@ -117,7 +117,7 @@ def _send_end(
     """
 
     @cache
-    def queries() -> list[tuple[ReportedRun, datetime]]:
+    def queries() -> list[tuple[ReportedRun, datetime, datetime | None]]:
         from headwater_client._captured_run import query_runs
 
         return list(query_runs(run(), capture))
@@ -128,8 +128,8 @@ def _send_end(
         return with_captured(run(), capture).to_json(*event)
 
     def of_query(number: int, state: str) -> bytes:
-        query, at = queries()[number]
-        return query.to_json(state, at if state == "START" else event[1])
+        query, start, end = queries()[number]
+        return query.to_json(state, start if state == "START" else end or event[1])
 
     for number in range(len(capture.queries)):
         for state in ("START", "COMPLETE"):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from headwater_client.capture import Capture, Captured
 
@@ -20,12 +21,26 @@ from ._stated import Name, name_of
 
 @dataclass
 class Lineage:
-    """The inputs and outputs of a step; `consumed` are inputs of queries that have outputs."""
+    """The inputs and outputs of a step.
+
+    `consumed` are inputs of queries that have outputs. `guessed` are outputs of which only possible
+    sources are known.
+    """
 
     inputs: list[Dataset]
     outputs: list[Dataset]
     consumed: list[Dataset] = field(default_factory=list)
     has_captured: bool = False
+    guessed: frozenset[Name] = frozenset()
+
+    @property
+    def filled(self) -> list[Dataset]:
+        """Return the outputs without those that were only dropped or emptied."""
+        return [
+            item
+            for item in self.outputs
+            if item.sources != () or "lifecycleStateChange" not in item.facets
+        ]
 
     def marked(self) -> list[Dataset]:
         """Return the outputs; those with unknown sources get a facet that says so."""
@@ -33,7 +48,9 @@ class Lineage:
 
         return [
             replace(item, facets={**item.facets, **coarse_facet(PRODUCER)})
-            if self.has_captured and item.sources is None and (self.inputs or self.consumed)
+            if self.has_captured
+            and (item.sources is None or name_of(item) in self.guessed)
+            and (self.inputs or self.consumed)
             else item
             for item in self.outputs
         ]
@@ -53,7 +70,7 @@ def with_captured(capture: Capture, tables: Mapping[Name, Dataset], declared: Li
         for side in (capture.reads, capture.consumed, capture.writes)
     )
     inputs, all_consumed = [*declared.inputs, *reads], [*declared.consumed, *consumed]
-    known = {name_of(item) for item in (*inputs, *all_consumed)}
+    known = {name_of(item): None for item in (*inputs, *all_consumed)}
     renamed = {location: name_of(item) for location, item in tables.items()}
 
     def resolved(item: Dataset) -> Dataset:
@@ -68,17 +85,36 @@ def with_captured(capture: Capture, tables: Mapping[Name, Dataset], declared: Li
         item if id(item) in declared_outputs else resolved(item)
         for item in (*declared.outputs, *writes)
     ]
-    return Lineage(inputs, outputs, all_consumed, bool(reads or consumed or writes))
+    written = {name_of(item) for item in writes}
+    guessed: set[Name] = set()
+    for place, item in enumerate(outputs):
+        if (name := name_of(item)) in written and item.sources is None:
+            before = capture.read_before(Captured(*name), map(name_of, inputs))
+            outputs[place] = replace(item, sources=datasets_of(before))
+            guessed |= {name} if capture.read_before(Captured(*name), known) else set()
+    has_captured = bool(reads or consumed or writes)
+    return Lineage(inputs, outputs, all_consumed, has_captured, frozenset(guessed))
 
 
 def _is_artifact(item: Dataset) -> bool:
     return item.namespace.startswith("metaflow://")
 
 
-def captured_queries(
-    capture: Capture,
-) -> Iterator[tuple[str, dict[str, Any], list[Dataset], list[Dataset]]]:
-    """Yield the SQL texts that libraries ran: name, facets of the job, inputs and outputs."""
+class QueryRun(NamedTuple):
+    """A SQL text that a library ran."""
+
+    name: str
+    facets: dict[str, Any]
+    """The facets of its job."""
+    inputs: list[Dataset]
+    outputs: list[Dataset]
+    start: datetime
+    end: datetime | None
+    """None if the query was only built, so that it may run at any time."""
+
+
+def captured_queries(capture: Capture) -> Iterator[QueryRun]:
+    """Yield the SQL texts that libraries ran."""
     from headwater_client._captured_run import text_facets
 
     for query in capture.queries:
@@ -86,7 +122,8 @@ def captured_queries(
         inputs, outputs = (
             [_dataset(item) for item in side] for side in (query.inputs, query.targets)
         )
-        yield name, dict(text_facets(query)), inputs, outputs
+        facets = dict(text_facets(query))
+        yield QueryRun(name, facets, inputs, outputs, query.at, query.ended)
 
 
 def datasets_of(names: Iterable[Name]) -> tuple[Dataset, ...]:
@@ -95,5 +132,13 @@ def datasets_of(names: Iterable[Name]) -> tuple[Dataset, ...]:
 
 
 def _dataset(item: Captured) -> Dataset:
-    sources = None if item.sources is None else datasets_of(item.sources)
-    return Dataset(*item.key, version=item.version, fields=item.fields, sources=sources)
+    from headwater_client._captured_run import change_facet
+
+    sources = (item.former,) if item.former else item.sources
+    return Dataset(
+        *item.key,
+        version=item.version,
+        fields=item.fields,
+        facets=change_facet(item, PRODUCER),
+        sources=None if sources is None else datasets_of(sources),
+    )

@@ -46,8 +46,9 @@ def run_event(
     job_facets: JobFacets,
     inputs: Iterable[Dataset] = (),
     outputs: Iterable[Dataset] = (),
+    at: datetime | None = None,
 ) -> ev.RunEvent:
-    """Create an event of the run `ref` with the current time."""
+    """Create an event of the run `ref` at a time; without one, now."""
     from metaflow.metaflow_version import get_version
 
     version: Callable[[], str | None] = get_version
@@ -56,7 +57,7 @@ def run_event(
     )
     return ev.RunEvent(
         eventType=ev.RunState[state],
-        eventTime=datetime.now(UTC).isoformat(),
+        eventTime=(at or datetime.now(UTC)).isoformat(),
         producer=PRODUCER,
         run=ev.Run(ref.run_id, {"processing_engine": engine, **run_facets}),
         job=ev.Job(ref.namespace, ref.job, dict(job_facets)),

@@ -178,7 +178,7 @@ class TaskRun:
         )
         if ok:
             self._emit_captured_queries()
-        stated = stated_sources(captured.inputs, captured.outputs, captured.consumed)
+        stated = stated_sources(captured.inputs, captured.filled, captured.consumed)
         job_facets = {**self._job_facets, **facets.lineage(stated)}
         inputs = [*captured.inputs, *captured.consumed]
         self._emit(state, self.ref, run_facets, job_facets, inputs, captured.marked())
@@ -194,12 +194,14 @@ class TaskRun:
     @harmless
     def _emit_captured_queries(self) -> None:
         """Emit the runs of the SQL texts that libraries ran."""
-        for name, job_facets, inputs, outputs in captured_queries(self.capture):
+        for query in captured_queries(self.capture):
+            name = query.name
             nth = self._queries[name] = self._queries.get(name, -1) + 1
             ref = self.names.query(self.step, self.task_id, self.attempt, name, nth)
-            about = facets.parent(self.ref, self.root), {**facets.job("QUERY"), **job_facets}
-            self._emit("START", ref, *about, inputs, outputs)
-            self._emit("COMPLETE", ref, *about, inputs, outputs)
+            about = facets.parent(self.ref, self.root), {**facets.job("QUERY"), **query.facets}
+            datasets = query.inputs, query.outputs
+            self._emit("START", ref, *about, *datasets, query.start)
+            self._emit("COMPLETE", ref, *about, *datasets, query.end)
 
     @harmless
     def _artifacts(self) -> tuple[list[Dataset], list[Dataset]]:

@@ -40,6 +40,16 @@ class DataFlow(FlowSpec):
         with duckdb.connect(f"{D}/shop.duckdb") as shop:
             shop.execute(f"create or replace table orders as from '{D}/orders.parquet'")
             shop.execute("create or replace table large as select * from orders where amount > 5")
+        self.next(self.changes)
+
+    @step
+    def changes(self):
+        with duckdb.connect(f"{D}/shop.duckdb") as shop:
+            shop.execute("create table if not exists orders as select * from large")
+            shop.execute("alter table large rename to big")
+            shop.execute("create table scratch as select 1 a")
+            shop.execute("drop table scratch")
+            shop.execute("select * from orders").fetchall()
         self.next(self.end)
 
     @step

@@ -12,16 +12,8 @@ not in the list.
 
 from ._active import capturing, start
 from ._names import name_of_path
-from ._recorder import (
-    Capture,
-    Captured,
-    CapturedQuery,
-    bind,
-    fields_of,
-    is_on,
-    origin_of,
-    paused,
-)
+from ._origins import bind, fields_of, origin_of
+from ._recorder import Capture, Captured, CapturedQuery, is_on, paused
 
 __all__ = [
     "Capture",

@@ -8,7 +8,8 @@ from typing import Any
 from headwater_client.capture._frames import after_write
 from headwater_client.capture._hooks import Call, wrap
 from headwater_client.capture._names import names_of
-from headwater_client.capture._recorder import Capture, Captured, bind, fields_of, origin_of
+from headwater_client.capture._origins import bind, fields_of, origin_of
+from headwater_client.capture._recorder import Capture, Captured
 
 _READS = (
     "read_table",

@@ -8,20 +8,78 @@ a text, as `_sql.tables_of` finds them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any
 
-from headwater_client.capture._names import Database, database_of_url
-from headwater_client.capture._recorder import Capture, Captured, CapturedQuery, current, log
-from headwater_client.capture._sql import Tables, tables_of
+from headwater_client.capture._changes import TableChange, Tables
+from headwater_client.capture._executions import Execution, Transaction
+from headwater_client.capture._names import Database, database_of_url, is_temporary
+from headwater_client.capture._recorder import (
+    Capture,
+    Captured,
+    CapturedQuery,
+    current,
+    log,
+    paused,
+)
+from headwater_client.capture._sql import tables_of
+
+_EXECUTION, _TRANSACTION = "_headwater_execution", "_headwater_transaction"
+_LOOKED_UP = ("sqlite", "postgres")
+"""Databases in which a query between two statements of the user has no effect."""
+_WITH_TRANSACTIONS = ("sqlite", "postgres", "mssql", "duckdb")
+"""Databases in which a transaction can undo DROP TABLE; in others, it is committed at once."""
 
 
 def patch(module: ModuleType) -> None:
-    """Listen to the statements of all engines of SQLAlchemy."""
+    """Listen to the statements and transactions of all engines of SQLAlchemy."""
     event = sys.modules["sqlalchemy.event"]
+    event.listen(module.Engine, "before_cursor_execute", _before_execute)
     event.listen(module.Engine, "after_cursor_execute", _after_execute)
+    for name in ("commit", "commit_twophase"):
+        event.listen(module.Engine, name, _quietly(Transaction.commit))
+    for name in ("rollback", "rollback_twophase"):
+        event.listen(module.Engine, name, _quietly(Transaction.roll_back))
+    event.listen(module.Engine, "savepoint", _quietly(Transaction.save))
+    event.listen(module.Engine, "rollback_savepoint", _quietly(Transaction.roll_back_to))
+
+
+def _quietly(change: Callable[..., None]) -> Callable[..., None]:
+    """Return a listener that changes the transaction of a connection."""
+
+    def listener(connection: Any, *arguments: Any) -> None:
+        try:
+            if (known := connection.info.get(_TRANSACTION)) is not None:
+                is_of_savepoint = change in (Transaction.save, Transaction.roll_back_to)
+                change(known, *(arguments[:1] if is_of_savepoint else ()))
+        except Exception as error:  # lineage must never break a transaction
+            log.debug("changes of tables are not recorded: %r", error)
+
+    return listener
+
+
+def _before_execute(
+    connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool
+) -> None:
+    """Store the start, and which tables exist that the statement creates or drops if needed."""
+    if current() is None:
+        return
+    try:
+        execution = connection.info[_EXECUTION] = Execution()
+        database = database_of(connection)
+        if database is not None and database.dialect in _LOOKED_UP:
+            found = tables_of(statement, database.dialect)
+            for parts in found.looked_up:
+                if len(parts) <= 2:
+                    with paused():
+                        inspector = sys.modules["sqlalchemy"].inspect(connection)
+                        schema = parts[0] if len(parts) == 2 else None
+                        execution.existing[parts] = inspector.has_table(parts[-1], schema)
+    except Exception as error:  # lineage must never break a query
+        log.debug("a query is not recorded completely: %r", error)
 
 
 def _after_execute(
@@ -33,11 +91,47 @@ def _after_execute(
         return
     try:
         if database := database_of(connection):
+            execution = connection.info.pop(_EXECUTION, None) or Execution()
+            execution = replace(execution, ended=datetime.now(UTC))
             found = tables_of(statement, database.dialect)
-            is_known = not is_filled(statement, found, parameters)
-            add(capture, statement, database.dialect, found, database, is_known=is_known)
+            if not _is_committed(connection, found, database.dialect):
+                execution.transaction = connection.info.setdefault(_TRANSACTION, Transaction())
+            _record_statements(capture, statement, parameters, database, found, execution)
+            if found.transactions and (known := connection.info.get(_TRANSACTION)) is not None:
+                for name in found.transactions:
+                    known.apply(name)
     except Exception as error:  # lineage must never break a query
         log.debug("a query is not recorded: %r", error)
+
+
+def _record_statements(
+    capture: Capture,
+    sql: str,
+    parameters: Any,
+    database: Database,
+    found: Tables,
+    execution: Execution,
+) -> None:
+    """Record a text; one that changes whole tables is recorded by statement."""
+    texts = [(sql, execution)]
+    if found.changes_tables and ";" in sql:
+        texts = list(execution.statements(sql, database.dialect))
+    for text, own in texts:
+        tables = found if text == sql else tables_of(text, database.dialect)
+        is_known = not is_filled(text, tables, parameters)
+        add(capture, text, database.dialect, tables, database, is_known=is_known, execution=own)
+
+
+def _is_committed(connection: Any, found: Tables, dialect: str) -> bool:
+    """Return True if the changes of a statement are not part of an open transaction."""
+    if not found.changes:
+        return True
+    driver = getattr(connection.connection, "dbapi_connection", None)
+    options = connection.get_execution_options()
+    has_autocommit = getattr(driver, "autocommit", None) is True
+    has_autocommit |= options.get("isolation_level") == "AUTOCOMMIT"
+    has_ended = getattr(driver, "in_transaction", None) is False
+    return has_autocommit or has_ended or dialect not in _WITH_TRANSACTIONS
 
 
 def is_filled(sql: str, found: Tables, parameters: Any) -> bool:
@@ -127,24 +221,45 @@ def add(
     files: Sequence[Captured] = (),
     is_known: bool = True,
     is_readable: bool = True,
+    execution: Execution | None = None,
 ) -> CapturedQuery | None:
     """Add the datasets that a text names; tables have names only in a known database.
 
     `others` are further inputs, and `files` are the files that the text writes. `is_known` is False
     if the text also reads other data. `is_readable` is False if the server cannot complete the
-    names in the text. Temporary tables are replaced by their sources in the returned query.
+    names in the text. Temporary tables are replaced by their sources in the returned query. A table
+    that is created only if it does not exist is not written if it existed.
     """
+    execution = execution or Execution()
+    existed = [execution.existing.get(parts) for parts in found.conditional]
+    if any(existed):
+        return None
     if database is not None:
         for parts in found.temporary:
             database.temporary.add(parts[-1].lower())
             capture.add_temporary(database.temporary_table(parts))
-    how = {"is_known": is_known, "is_readable": is_readable}
-    query = _query(sql, dialect, found, database, others, files, **how)
+    how = {"is_known": is_known and None not in existed, "is_readable": is_readable}
+    query = _query(sql, dialect, found, database, others, files, execution, **how)
+    _apply(found, execution)
     if database is not None:
-        for parts in found.dropped:
-            database.temporary.discard(parts[-1].lower())
-            capture.drop_temporary(database.temporary_table(parts))
-    return capture.add_query(query) if query else None
+        for change in found.changes:
+            if change.kind == "DROP":
+                database.temporary.discard(change.table[-1].lower())
+                capture.drop_temporary(database.temporary_table(change.table))
+    if query is None:
+        return None
+    if execution.transaction is not None and not all(item.has_rows for item in query.outputs):
+        execution.transaction.add(capture, query)
+        return query
+    return capture.add_query(query)
+
+
+def _apply(found: Tables, execution: Execution) -> None:
+    """Update which tables exist after a statement."""
+    for change in found.changes:
+        execution.existing[change.target] = False
+        execution.existing[change.table] = change.kind != "DROP"
+    execution.existing.update(dict.fromkeys((*found.writes, *found.created), True))
 
 
 def _query(
@@ -154,6 +269,7 @@ def _query(
     database: Database | None,
     others: Sequence[Captured] = (),
     files: Sequence[Captured] = (),
+    execution: Execution | None = None,
     *,
     is_known: bool = True,
     is_readable: bool = True,
@@ -162,15 +278,34 @@ def _query(
 
     The arguments are those of `add`.
     """
+    execution = execution or Execution()
     names = _names(database, found.reads)
-    inputs = (*others, *(Captured(*name) for name in names))
-    outputs = tuple(Captured(*name) for name in _names(database, found.writes))
+    inputs = [*others, *(Captured(*name) for name in names)]
+    # A transaction may undo it. Until then, it is a write, which later queries read.
+    replaced = [] if execution.transaction else _names(database, found.replaced)
+    outputs = [
+        Captured(*name, change="OVERWRITE" if name in replaced else None)
+        for name in _names(database, found.writes)
+    ]
+    for change in found.changes if database else ():
+        if not (change.is_conditional and execution.existing.get(change.target) is False):
+            outputs += _changed(database, change)
+    inputs += [Captured(*item.former) for item in outputs if item.former]
     if not (inputs or outputs or files):
         return None
     is_readable = is_readable and not others and not found.files_read and not found.files_written
     is_whole = len(names) == len(found.reads) and is_known
-    query = CapturedQuery(sql, dialect, tuple(inputs), outputs, is_readable, is_whole)
-    return replace(query, files=tuple(files))
+    about = sql, dialect, tuple(inputs), tuple(outputs), is_readable, is_whole
+    return CapturedQuery(*about, execution.started, tuple(files), execution.ended)
+
+
+def _changed(database: Database | None, change: TableChange) -> list[Captured]:
+    """Return the dataset of a table that was dropped, emptied or renamed."""
+    name = database.table(change.table) if database else None
+    former = database.table(change.former) if database and change.former else None
+    if name is None or (change.former and (former is None or is_temporary(former))):
+        return []
+    return [Captured(*name, change=change.kind, former=former)]
 
 
 def _names(database: Database | None, tables: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:

@@ -13,18 +13,25 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from types import FrameType, ModuleType
 from typing import Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary, ref
 
+from headwater_client.capture._changes import Tables
 from headwater_client.capture._databases import add, is_filled
+from headwater_client.capture._executions import Execution, Transaction
 from headwater_client.capture._hooks import Call, wrap
 from headwater_client.capture._names import Database, Name, database_of_url, is_temporary, names_of
-from headwater_client.capture._recorder import Capture, Captured, bind, origin_of
-from headwater_client.capture._sql import Tables, split, tables_of
+from headwater_client.capture._origins import bind, origin_of
+from headwater_client.capture._recorder import Capture, Captured
+from headwater_client.capture._sql import tables_of
 
 _QUERIES = ("sql", "query", "execute", "executemany", "from_query")
+_BUILT = ("sql", "query", "from_query")
+"""Functions whose query runs when its result is used, unless it changes data."""
 _READS = ("read_parquet", "read_csv", "read_json", "from_parquet", "from_csv_auto")
 _WRITES = ("write_parquet", "to_parquet", "write_csv", "to_csv")
 _RESULTS = (
@@ -40,6 +47,7 @@ _SPELLED = """
 _CALL = compile(
     "_headwater_call[0](*_headwater_call[1], **_headwater_call[2])", "<headwater>", "eval"
 )
+_TABLE = compile("_headwater_table[0](_headwater_table[1])", "<headwater>", "eval")
 _module: ModuleType | None = None
 
 
@@ -53,9 +61,13 @@ def patch(module: ModuleType) -> None:
     _module = module
     for owner in (module, module.DuckDBPyConnection):
         for name in _QUERIES:
-            wrap(owner, name, _before_query, _after_query, _called_in_the_frame_of_the_user)
+            before = partial(_before_query, is_built=name in _BUILT)
+            wrap(owner, name, before, _after_query, _called_in_the_frame_of_the_user)
         for name in _READS:
             wrap(owner, name, _before_read, _after_read)
+    for owner in (module, module.DuckDBPyConnection):
+        for name in ("begin", "commit", "rollback"):
+            wrap(owner, name, partial(_before_transaction, name.upper()), _after_transaction)
     wrap(module.DuckDBPyConnection, "register", _before_register, _after_register)
     wrap(module.DuckDBPyConnection, "append", _before_append, _after_append)
     for owner in (module.DuckDBPyRelation, module.DuckDBPyConnection):
@@ -72,11 +84,11 @@ def _called_in_the_frame_of_the_user(original: Any, args: Any, kwargs: Any) -> A
     return eval(_CALL, frame.f_globals, scope)
 
 
-def _before_query(capture: Capture, call: Call) -> Any:
-    """Return what is known before a query runs: its text, tables, objects, connection, parameters.
+def _before_query(capture: Capture, call: Call, *, is_built: bool) -> Any:
+    """Return what is known before a query runs, such as its text, tables, objects and connection.
 
-    The variables are looked up now, because the query may run in a frame that ends. None for a
-    query that is no text.
+    The variables are looked up now, because the query may run in a frame that ends, and the tables
+    that it changes, because it may drop them. None for a query that is no text.
     """
     is_method = bool(call.args) and not isinstance(call.args[0], str)
     sql = call.get(1 if is_method else 0, "query")
@@ -84,10 +96,27 @@ def _before_query(capture: Capture, call: Call) -> Any:
         return None
     connection = call.args[0] if is_method else call.kwargs.get("connection")
     connection = connection or _module.default_connection()
-    found, known = tables_of(sql, "duckdb"), _connections.get(connection)
+    found = tables_of(sql, "duckdb")
+    known = _connection(connection) if found.changes_tables else _connections.get(connection)
+    execution = Execution(call.started)
+    if known is not None and not (found.used or _CHANGES.search(sql)):
+        known.look_up_changed(connection, found)
+        existing = ((parts, _exists(connection, parts)) for parts in found.looked_up)
+        execution.existing = {parts: exists for parts, exists in existing if exists is not None}
     tables, objects = _without_objects(found, call.frame, known)
     parameters = call.get(2 if is_method else 1, "parameters", "params")
-    return sql, tables, objects, connection, parameters
+    return sql, tables, objects, connection, parameters, execution, is_built
+
+
+def _exists(connection: Any, parts: tuple[str, ...]) -> bool | None:
+    """Return True if the transaction of a connection sees a table or view; None if unknown."""
+    assert _module is not None
+    name = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+    try:  # without variables, in which DuckDB would find tables of Python
+        eval(_TABLE, {"__builtins__": {}}, {"_headwater_table": (connection.table, name)})
+    except (_module.CatalogException, _module.InvalidInputException):
+        return False
+    return True
 
 
 def _without_objects(
@@ -127,6 +156,7 @@ class _Connection(Database):
         """References to the registered objects, by the name of the view in lower case."""
         self._spelled: dict[str, str] = {}
         """The created spelling of permanent tables and views, by name in lower case."""
+        self.transaction = Transaction()
 
     def update(self, connection: Any) -> None:
         """Update the attached databases from the connection."""
@@ -154,6 +184,13 @@ class _Connection(Database):
             elif len(parts) == 1:
                 self.temporary.add(name)
 
+    def look_up_changed(self, connection: Any, tables: Tables) -> None:
+        """Look up the spelling of the existing tables that a text changes."""
+        targets = [change.target for change in tables.changes]
+        targets = [parts for parts in targets if _exists(connection, parts)]
+        is_open = self.transaction.is_open  # other connections do not see what it created
+        self.look_up(connection, Tables(writes=targets) if is_open else Tables(reads=targets))
+
     def use(self, parts: tuple[str, ...]) -> None:
         """Change the current database and schema, as USE does; without a name, they are unknown."""
         self.is_default = False
@@ -177,6 +214,10 @@ class _Connection(Database):
             return super().table(parts)
         name = super().table(parts)
         return name if name and is_temporary(name) else None
+
+    def forget(self, parts: tuple[str, ...]) -> None:
+        """Forget the spelling of a table that was dropped or renamed."""
+        self._spelled.pop(parts[-1].lower(), None)
 
     def is_plain(self, parts: tuple[str, ...]) -> bool:
         """Return True if the server completes a name in a text in the same way as DuckDB."""
@@ -211,28 +252,44 @@ def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
     """
     if found is None:
         return
-    sql, tables, objects, connection, parameters = found
+    sql, tables, objects, connection, parameters, execution, is_built = found
     database = _connection(connection, is_changed=bool(_CHANGES.search(sql)))
-    if tables.used and len(statements := split(sql, "duckdb")) > 1:  # names depend on the order
-        for statement in statements:
-            own, variables = _without_objects(tables_of(statement, "duckdb"), call.frame, database)
-            _after_query(capture, call, (statement, own, variables, connection, parameters), result)
-        return
+    if not is_built or tables.writes or tables.files_written or tables.changes:
+        execution = replace(execution, ended=datetime.now(UTC))
+    statements = list(execution.statements(sql, "duckdb")) if tables.depends_on_order else []
+    if len(statements) > 1:
+        for text, part in statements:
+            own, variables = _without_objects(tables_of(text, "duckdb"), call.frame, database)
+            _record(capture, (text, own, variables, connection, parameters, part), database, result)
+    else:
+        about = sql, tables, objects, connection, parameters, execution
+        _record(capture, about, database, result)
+
+
+def _record(capture: Capture, about: Any, database: _Connection, result: Any) -> None:
+    """Record a text with its tables, Python objects, connection, parameters and execution."""
+    sql, tables, objects, connection, parameters, execution = about
     for parts in tables.used:
         database.use(parts)
+    for name in tables.transactions:
+        database.transaction.apply(name)
+    execution.transaction = database.transaction if database.transaction.is_open else None
     files = [Captured(*name) for path in tables.files_read for name in names_of(path)]
     origins = [origin_of(value) for value in objects]
     others = [Captured(*name) for names in origins for name in names or ()]
     is_known = None not in origins and not is_filled(sql, tables, parameters)
     database.look_up(connection, tables)
-    names = (*tables.reads, *tables.writes)
+    names = (*tables.reads, *tables.writes, *(change.table for change in tables.changes))
     written = [name for path in tables.files_written for name in names_of(path)]
     query = add(
         *(capture, sql, "duckdb", tables, database, (*files, *others)),
         files=[Captured(*name) for name in written],
         is_known=is_known,
         is_readable=all(map(database.is_plain, names)),
+        execution=execution,
     )
+    for change in tables.changes:
+        database.forget(change.target)
     sources = tuple(i.key for i in query.inputs) if query and query.is_whole else None
     capture.add_writes([Captured(*name, sources=sources) for name in written])
     if result is not None and sources:
@@ -245,6 +302,16 @@ def _place_of(call: Call, name: str) -> tuple[Any, str]:
     if is_method or _module is None:
         return call.args[0], call.get(1, name)
     return _module.default_connection(), call.get(0, name)
+
+
+def _before_transaction(statement: str, capture: Capture, call: Call) -> Any:
+    connection = call.args[0] if call.args else _module and _module.default_connection()
+    return statement, connection
+
+
+def _after_transaction(capture: Capture, call: Call, found: Any, result: Any) -> None:
+    statement, connection = found
+    _connection(connection).transaction.apply(statement)
 
 
 def _before_register(capture: Capture, call: Call) -> Any:

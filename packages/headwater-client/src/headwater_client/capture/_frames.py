@@ -10,15 +10,8 @@ from typing import Any
 from headwater_client.capture._databases import record_query, record_text
 from headwater_client.capture._hooks import Call, wrap, wrap_change, wrap_result
 from headwater_client.capture._names import names_of
-from headwater_client.capture._recorder import (
-    Capture,
-    Captured,
-    bind,
-    fields_of,
-    forget_shared,
-    origin_of,
-    values_of,
-)
+from headwater_client.capture._origins import bind, fields_of, forget_shared, origin_of, values_of
+from headwater_client.capture._recorder import Capture, Captured
 
 _PATHS = ("filepath_or_buffer", "path_or_buf", "path_or_buffer", "path", "io", "source", "file")
 _TARGETS = ("path_or_buf", "path", "excel_writer", "file", "workbook", "target", "fname")
@@ -174,5 +167,7 @@ def _after_to_sql(capture: Capture, call: Call, found: bool, result: Any) -> Non
     schema = call.get(3, "schema")
     database = database_of(connection)
     if database and (name := database.table((*([schema] if schema else []), str(table)))):
-        frame = call.args[0]
-        capture.add_writes([Captured(*name, sources=origin_of(frame))])
+        frame, is_replaced = call.args[0], call.get(4, "if_exists") in ("replace", "delete_rows")
+        is_replaced &= type(connection).__name__ != "Connection"  # whose user may undo it
+        change = "OVERWRITE" if is_replaced else None
+        capture.add_writes([Captured(*name, sources=origin_of(frame), change=change)])

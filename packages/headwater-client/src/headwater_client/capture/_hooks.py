@@ -10,13 +10,15 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
 
-from headwater_client.capture._recorder import Capture, _is_inside, current, forget, log
+from headwater_client.capture._origins import forget
+from headwater_client.capture._recorder import Capture, _is_inside, current, log
 
 _HERE = "headwater_client.capture"
 _PATCHES = {
@@ -48,6 +50,7 @@ class Call:
         self.kwargs = kwargs
         self.frame = frame
         """The frame of the caller."""
+        self.started = datetime.now(UTC)
 
     def get(self, position: int, *names: str) -> Any:
         """Return the argument at a position or with one of the names; None without it."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from headwater_client.capture._hooks import Call, wrap
 from headwater_client.capture._names import name_of_path
-from headwater_client.capture._recorder import Capture, Captured, bind, origin_of
+from headwater_client.capture._origins import bind, origin_of
+from headwater_client.capture._recorder import Capture, Captured
 
 _SCANS = (
     "to_arrow",

@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from headwater_client.capture._hooks import Call, wrap
-from headwater_client.capture._recorder import Capture, Captured, bind
+from headwater_client.capture._origins import bind
+from headwater_client.capture._recorder import Capture, Captured
 
 _READS = ("GetObject", "SelectObjectContent")
 _WRITES = ("PutObject", "CopyObject", "CompleteMultipartUpload")

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +83,10 @@ def start_process() -> None:
                 text = f"{type(error).__name__}: {error}".removesuffix(": ")
                 _error_file(Path(folder), os.getpid()).write_text(text[:_LONGEST_ERROR])
 
+    capture = Capture(on_change=write)
     atexit.register(write_error)
-    start(Capture(on_change=write))
+    atexit.register(capture.report_ends)
+    start(capture)
 
 
 def error_of(folder: Path, process: int) -> str | None:
@@ -106,28 +108,30 @@ def read_folder(folder: Path) -> Capture:
         for line in file.read_text().splitlines():
             with suppress(ValueError):  # an incomplete line of a killed process
                 records.append(json.loads(line))
-    for record in sorted(records, key=lambda record: float(record.pop("time"))):
+    for record in sorted(records, key=lambda record: float(record["time"])):
         _add(capture, record)
     return capture
 
 
 def _add(capture: Capture, record: dict[str, Any]) -> None:
     """Add a record of a file to a capture: a JSON object with its `kind` and the fields."""
-    kind = record.pop("kind")
+    kind, at = record.pop("kind"), datetime.fromtimestamp(record.pop("time"), UTC)
     if kind == "query":
         sides = ("inputs", "outputs", "files")
         inputs, outputs, files = (tuple(map(_dataset, record[side])) for side in sides)
         about = record["sql"], record["dialect"], inputs, outputs
         how = record["is_readable"], record["is_whole"], datetime.fromisoformat(record["at"])
-        capture.add_query(CapturedQuery(*about, *how, files))
+        ended = datetime.fromisoformat(record["ended"]) if record["ended"] else None
+        capture.add_query(CapturedQuery(*about, *how, files, ended))
     elif kind == "read":
-        capture.add_reads([_dataset(record)])
+        capture.add_reads([_dataset(record)], at)
     else:
-        capture.add_writes([_dataset(record)])
+        capture.add_writes([_dataset(record)], at)
 
 
 def _dataset(record: dict[str, Any]) -> Captured:
     sources = record.get("sources")
     known = None if sources is None else tuple((space, name) for space, name in sources)
     fields = tuple((column, kind) for column, kind in record.get("fields", ()))
-    return Captured(**{**record, "sources": known, "fields": fields})
+    former = record.get("former") and tuple(record["former"])
+    return Captured(**{**record, "sources": known, "fields": fields, "former": former})

@@ -2,10 +2,9 @@
 
 A dataset is *consumed* if only queries that wrote tables read it. One that the capture wrote and
 then read again is *read back*: it is no input, but its sources count as read. A temporary table is
-no dataset; it stands for its sources. A query is *whole* if all that it reads is known.
-
-Objects of libraries are *bound* to the datasets that they are the contents of, until they change,
-so that a write of such an object knows its sources.
+no dataset; it stands for its sources. A query is *whole* if all that it reads is known. A *change*
+drops, empties, renames or overwrites a dataset as a whole; whether the dataset has rows at the end
+depends on the times of its last change and its last write.
 """
 
 from __future__ import annotations
@@ -13,21 +12,19 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sys
 import threading
-import weakref
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from headwater_client.capture._names import Name, is_temporary
 
 MOST_DATASETS = 1_000
 """Maximum number of inputs, of outputs and of SQL texts of one capture."""
-_MOST_COLUMNS = 500
+_REPORTED_EVERY = timedelta(seconds=1)
 _OFF = ("false", "0", "no", "off")
 _VIEW = re.compile(r"\bview\b", re.IGNORECASE)
 log = logging.getLogger("headwater")
@@ -40,6 +37,8 @@ class Captured:
     `fields` are its columns with their types, empty if unknown. `version` is a snapshot id of
     Iceberg. `sources` are the datasets that a written one comes from; None means that they are
     unknown. `is_object` marks an object of a store that was read or written below a library.
+    `change` of an output is DROP, TRUNCATE, RENAME with the `former` name, or OVERWRITE, which
+    replaced all rows; None if rows were written.
     """
 
     namespace: str
@@ -48,6 +47,13 @@ class Captured:
     version: str | None = None
     sources: tuple[Name, ...] | None = None
     is_object: bool = False
+    change: str | None = None
+    former: Name | None = None
+
+    @property
+    def has_rows(self) -> bool:
+        """Return True for an output to which rows were written."""
+        return self.change in (None, "OVERWRITE")
 
     @property
     def key(self) -> Name:
@@ -57,7 +63,10 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class CapturedQuery:
-    """An SQL text that ran, with the datasets that it names; its time is that of its first run."""
+    """An SQL text that ran, with the datasets that it names.
+
+    If it ran several times, `at` is the start of the first run and `ended` the end of the last one.
+    """
 
     sql: str
     dialect: str
@@ -70,6 +79,8 @@ class CapturedQuery:
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     files: tuple[Captured, ...] = ()
     """The files that it writes. The capture also records each of them as a separate write."""
+    ended: datetime | None = None
+    """The end; None if unknown: a query that was only built runs later, if at all."""
 
     @property
     def targets(self) -> tuple[Captured, ...]:
@@ -100,27 +111,40 @@ class Capture:
         self._writes: dict[tuple[Name, str | None], Captured] = {}
         self._queries: dict[Any, CapturedQuery] = {}
         self._written: set[Name] = set()
+        self._written_at: dict[Name, datetime] = {}
+        """The time of the last write of each dataset."""
+        self._gone: dict[Name, tuple[datetime, Captured]] = {}
+        """The last change of each dataset that was dropped, emptied or renamed, with its time."""
+        self._emptied: set[Name] = set()
+        """The datasets all earlier rows of which were removed or replaced."""
+        self._first_reads: dict[Name, datetime] = {}
+        self._newest_read = datetime.min.replace(tzinfo=UTC)
+        """The newest of the times at which datasets were first read."""
+        self._reported_ends: dict[Any, datetime] = {}
+        """The last end of each query that `on_change` received."""
         self._temporary: dict[Name, tuple[Captured, ...] | None] = {}
         """The sources of temporary tables; None if they are unknown."""
         self._read_back: set[Name] = set()
         self.is_complete = True
         """False if the limit of a capture was reached."""
 
-    def add_reads(self, datasets: Iterable[Captured]) -> None:
-        """Add datasets that were read, except those that the capture wrote before."""
+    def add_reads(self, datasets: Iterable[Captured], at: datetime | None = None) -> None:
+        """Add datasets that were read at a time (now), except those that the capture wrote."""
         items = list(datasets)
-        for item in self._inputs(items):
+        for item in self._inputs(items, at or datetime.now(UTC)):
             self._add(self._reads, (item.key, item.version), item, "read")
         if parent := self._recording_parent():
-            parent.add_reads(items)
+            parent.add_reads(items, at)
 
-    def add_writes(self, datasets: Iterable[Captured]) -> None:
-        """Add datasets that were written."""
+    def add_writes(self, datasets: Iterable[Captured], at: datetime | None = None) -> None:
+        """Add datasets that were written at a time (now)."""
         items = list(datasets)
         for item in items:
-            self._add_write(item, "write")
+            if not self._add_write(item, "write") and self._is_news(item):
+                self._changed(item, "write")
+            self._note_output(item, at or datetime.now(UTC))
         if parent := self._recording_parent():
-            parent.add_writes(items)
+            parent.add_writes(items, at)
 
     def add_query(self, query: CapturedQuery) -> CapturedQuery:
         """Add an SQL text with the datasets that it names, once per text and datasets.
@@ -129,24 +153,76 @@ class Capture:
         tables are replaced by their sources.
         """
         resolved = self.resolve(query)
-        inputs, outputs = resolved.inputs, resolved.outputs
         self._fill_temporary(query, resolved)
-        named = inputs, outputs, resolved.files
-        key = query.sql, *(tuple(item.key for item in items) for items in named)
-        if key not in self._queries:
-            items = self._consumed if outputs else self._reads
-            for item in self._inputs(inputs, is_into_python=not outputs):
-                self._add(items, (item.key, item.version), item, "")
-            sources = tuple(item.key for item in inputs)
-            for item in outputs:
-                if sources or item.key not in self._written or not resolved.is_whole:
-                    known = sources if sources and resolved.is_whole else None
-                    self._add_write(replace(item, sources=known), "")
-            if any(named):
-                self._add(self._queries, key, resolved, "query")
+        named = resolved.inputs, resolved.outputs, resolved.files
+        key = query.sql, *(tuple((i.key, i.change) for i in items) for items in named)
+        (self._repeat if key in self._queries else self._add_query)(key, resolved)
+        for item in resolved.targets:
+            self._note_output(item, resolved.ended or datetime.now(UTC))
         if parent := self._recording_parent():
             parent.add_query(query)
         return resolved
+
+    def _add_query(self, key: Any, query: CapturedQuery) -> None:
+        items = self._consumed if query.outputs else self._reads
+        for item in self._inputs(query.inputs, query.at, is_into_python=not query.outputs):
+            self._add(items, (item.key, item.version), item, "")
+        sources = tuple(item.key for item in query.inputs)
+        for item in query.outputs:
+            if item.former in self._written:
+                self._add_write(replace(item, sources=(item.former,)), "")
+            elif item.has_rows and (sources or item.key not in self._written or not query.is_whole):
+                known = sources if sources and query.is_whole else None
+                self._add_write(replace(item, sources=known), "")
+        if query.inputs or query.targets:
+            if query.ended:
+                self._reported_ends[key] = query.ended
+            self._add(self._queries, key, query, "query")
+
+    def _repeat(self, key: Any, query: CapturedQuery) -> None:
+        """Extend the time of a query that ran before; report its new end once per second."""
+        before = self._queries[key]
+        ends = [time for time in (before.ended, query.ended) if time]
+        ended = max(ends) if len(ends) == 2 else None
+        self._queries[key] = replace(before, at=min(before.at, query.at), ended=ended)
+        is_news = any(map(self._is_news, query.outputs))
+        reported = self._reported_ends.get(key)
+        if ended and (is_news or reported is None or ended - reported >= _REPORTED_EVERY):
+            self._report_end(key)
+
+    def _report_end(self, key: Any) -> None:
+        query = self._queries[key]
+        if query.ended:
+            self._reported_ends[key] = query.ended
+        self._changed(query, "query")
+
+    def report_ends(self) -> None:
+        """Pass queries to `on_change` whose last end it has not received."""
+        for key, query in list(self._queries.items()):
+            if query.ended and query.ended != self._reported_ends.get(key):
+                self._report_end(key)
+
+    def _is_news(self, item: Captured) -> bool:
+        """Return True if a repeated write may have other sources, or follows a change."""
+        written_at = self._written_at.get(item.key, self._newest_read)
+        changed_at = self._gone[item.key][0] if item.key in self._gone else written_at
+        return bool(item.change) or max(changed_at, self._newest_read) > written_at
+
+    def _note_output(self, item: Captured, at: datetime) -> None:
+        """Record when rows of a dataset were written, or when it was changed as a whole."""
+        if item.change in ("DROP", "TRUNCATE", "OVERWRITE"):
+            self._emptied.add(item.key)
+        if item.former is not None:
+            self._note_gone(replace(item, namespace=item.former[0], name=item.former[1]), at)
+        if item.has_rows or item.former in self._written:
+            self._written_at[item.key] = max(at, self._written_at.get(item.key, at))
+        else:
+            self._note_gone(item, at)
+
+    def _note_gone(self, item: Captured, at: datetime) -> None:
+        before = self._gone.get(item.key)
+        if before is None or before[0] <= at:
+            self._gone[item.key] = at, item
 
     def resolve(self, query: CapturedQuery) -> CapturedQuery:
         """Return a query in which the temporary tables that it reads are replaced by their sources.
@@ -186,7 +262,9 @@ class Capture:
                     (*(before or ()), *resolved.inputs) if is_added else None
                 )
 
-    def _inputs(self, items: Iterable[Captured], *, is_into_python: bool = True) -> list[Captured]:
+    def _inputs(
+        self, items: Iterable[Captured], at: datetime, *, is_into_python: bool = True
+    ) -> list[Captured]:
         """Return the datasets that were not written before, so that they are inputs.
 
         Those that were are marked as read back, unless a query passes them into another table.
@@ -196,12 +274,19 @@ class Capture:
                 if item.key in self._written - self._read_back:
                     self._read_back.add(item.key)
                     self._changed(item, "read")
-        return [item for item in items if item.key not in self._written]
+        found = [item for item in items if item.key not in self._written]
+        for item in found:
+            first = self._first_reads.setdefault(item.key, at)
+            self._first_reads[item.key] = min(first, at)
+            if first is at:
+                self._newest_read = max(self._newest_read, at)
+        return found
 
-    def _add_write(self, item: Captured, kind: str) -> None:
-        """Add a written dataset; of two writes of it, with the sources of both.
+    def _add_write(self, item: Captured, kind: str) -> bool:
+        """Add a written dataset; return False if it was added before with the same sources.
 
-        They are unknown if those of one write are. The newest write comes last.
+        Of two writes, the sources of both count. They are unknown if those of one write are. The
+        newest write comes last.
         """
         key = item.key, item.version
         self._written.add(item.key)
@@ -210,9 +295,10 @@ class Capture:
             both = tuple(dict.fromkeys((*(before.sources or ()), *(item.sources or ()))))
             item = replace(item, sources=both if is_known else None)
             if item.sources == before.sources:
-                return
+                return False
             del self._writes[key]
         self._add(self._writes, key, item, kind)
+        return True
 
     def add_temporary(self, name: Name, sources: tuple[Name, ...] | None = ()) -> None:
         """Add a temporary table with its source datasets; None if they are unknown.
@@ -290,8 +376,29 @@ class Capture:
 
     @property
     def writes(self) -> list[Captured]:
-        """Return the datasets that were written."""
-        return _without_parts(self._writes.values(), tuple(self._writes.values()))
+        """Return the datasets that were written, dropped, emptied or renamed.
+
+        A dataset that was written and then renamed is replaced by the one of the new name.
+        """
+        found: list[Captured] = []
+        for item in _without_parts(self._writes.values(), tuple(self._writes.values())):
+            changed_at, change = self._gone.get(item.key, (None, item))
+            if changed_at is None or changed_at < self._written_at.get(item.key, changed_at):
+                kind = "OVERWRITE" if item.key in self._emptied else None
+                found.append(replace(item, change=kind, former=None))
+            elif change.former != item.key:
+                found.append(replace(change, sources=()))
+        others = (item for _, item in self._gone.values() if item.former != item.key)
+        return [*found, *(item for item in others if item.key not in self._written)]
+
+    def read_before(self, item: Captured, inputs: Iterable[Name]) -> tuple[Name, ...]:
+        """Return the inputs that were read before the last write of a dataset, and unknown ones.
+
+        Only these may be sources of a dataset whose sources are unknown.
+        """
+        written_at = self._written_at.get(item.key, self._newest_read)
+        reads = self._first_reads
+        return tuple(name for name in inputs if reads.get(name, written_at) <= written_at)
 
     def sources_of(self, item: Captured, inputs: Container[Name]) -> tuple[Name, ...] | None:
         """Return the inputs that a written dataset comes from; None if they are unknown.
@@ -372,87 +479,3 @@ def paused() -> Iterator[None]:
 def is_on(environment: Any = os.environ) -> bool:
     """Return True unless HEADWATER_CAPTURE turns capturing off."""
     return str(environment.get("HEADWATER_CAPTURE", "")).strip().lower() not in _OFF
-
-
-# The datasets that an object is a copy of, by its id, while it exists and is unchanged.
-_origins: dict[int, tuple[Any, tuple[Name, ...], Any]] = {}
-
-
-_BOUND = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "botocore", "s3fs"))
-"""Libraries whose objects do not change, or whose changes are detected."""
-
-
-def bind(value: Any, names: Iterable[Name]) -> None:
-    """Remember that an object is the content of datasets; objects that may change are ignored."""
-    key = id(value)
-    if type(value).__module__.partition(".")[0] not in _BOUND:
-        return
-    try:
-        reference = weakref.ref(value, lambda _: _origins.pop(key, None))
-    except TypeError:
-        return
-    _origins[key] = (reference, tuple(names), _state(value))
-
-
-def origin_of(value: Any) -> tuple[Name, ...] | None:
-    """Return the datasets that an object is the content of; None if they are unknown."""
-    reference, names, state = _origins.get(id(value), (None, (), None))
-    if reference is None or reference() is not value or state != _state(value):
-        return None
-    return tuple(names)
-
-
-def forget(value: Any) -> None:
-    """Forget the datasets of an object, because it changes."""
-    _origins.pop(id(value), None)
-
-
-def forget_shared(array: Any) -> None:
-    """Forget the sources of the frames that share values with an array, which may change them.
-
-    Arrays that a recorded call uses are ignored.
-    """
-    if _is_inside.get():
-        return
-    for key, (reference, *_) in list(_origins.items()):
-        if any(_is_shared(values, array) for values in values_of(reference())):
-            _origins.pop(key, None)
-
-
-def values_of(frame: Any) -> list[Any]:
-    """Return the arrays of a frame or a series of pandas."""
-    return [block.values for block in frame._mgr.blocks] if hasattr(frame, "_mgr") else []
-
-
-def _is_shared(values: Any, array: Any) -> bool:
-    """Return True if two arrays may share memory, such as extension arrays of the same type."""
-    numpy = sys.modules["numpy"]
-    if not isinstance(array, numpy.ndarray):
-        return type(values) is type(array)
-    for name in ("_ndarray", "_data"):  # of datetimes and of integers with missing values
-        values = getattr(values, name, values) if not isinstance(values, numpy.ndarray) else values
-    return isinstance(values, numpy.ndarray) and bool(numpy.may_share_memory(values, array))
-
-
-def _state(value: Any) -> Any:
-    """Return what differs after columns of a frame are added, removed or replaced."""
-    library = type(value).__module__.partition(".")[0]
-    if library == "polars":
-        return id(getattr(value, "_df", None)), getattr(value, "shape", None)
-    if library != "pandas" or not hasattr(value, "_mgr"):
-        return None
-    blocks = tuple(id(block.values) for block in value._mgr.blocks)
-    return id(value._mgr), blocks, value.shape
-
-
-def fields_of(value: Any) -> tuple[tuple[str, str], ...]:
-    """Return the columns and types of a pandas or Polars frame or a PyArrow table, up to 500."""
-    module, kind = type(value).__module__.partition(".")[0], type(value).__name__
-    columns: Iterable[tuple[Any, Any]] = ()
-    if module in ("pandas", "polars") and kind == "DataFrame":
-        columns = zip(value.columns, value.dtypes, strict=True)
-    elif module == "pyarrow" and kind in ("Table", "RecordBatch"):
-        columns = ((column.name, column.type) for column in value.schema)
-    described = [(name, str(dtype)) for name, dtype in columns]
-    is_named = all(isinstance(name, str) for name, _ in described)
-    return tuple(described) if is_named and len(described) <= _MOST_COLUMNS else ()

@@ -11,22 +11,13 @@ after FROM, `write` after INTO, `create` after CREATE TABLE, `copy` after COPY, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+
+from headwater_client.capture._changes import Table, TableChange, Tables, read_command
+from headwater_client.capture._tokens import Token, folded, statements_of, unquoted
 
 _LONGEST_TEXT = 100_000  # characters
-_TOKEN = re.compile(
-    r"(?P<skip>\s+|--[^\n]*|/\*.*?\*/)"
-    r"|(?P<string>[eE]?'(?:[^']|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
-    r"|(?P<quoted>\"(?:[^\"]|\"\")*\"|`[^`]*`)"
-    r"|(?P<word>[\w$@#]+)"
-    r"|(?P<sign>.)",
-    re.DOTALL,
-)
-_BRACKETS = re.compile(r"\[([^\]]*)\]")
-_UPPER = ("snowflake", "oracle")
-_AS_WRITTEN = ("duckdb", "sqlite", "mysql", "mssql", "bigquery", "clickhouse")
 # fmt: off
 _NO_FUNCTION = frozenset(
     (
@@ -53,7 +44,7 @@ _STARTS_QUERY = frozenset(
 )
 _NO_DATA = frozenset(
     (
-        "DROP", "ALTER", "TRUNCATE", "SET", "PRAGMA", "USE", "ATTACH", "DETACH", "GRANT",
+        "DROP", "ALTER", "TRUNCATE", "RENAME", "SET", "PRAGMA", "USE", "ATTACH", "DETACH", "GRANT",
         "REVOKE", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "EXPLAIN", "DESCRIBE",
         "DESC", "SHOW", "ANALYZE", "VACUUM", "INSTALL", "LOAD", "CALL", "EXPORT", "IMPORT",
     )
@@ -71,36 +62,6 @@ _SYSTEM = re.compile(
     re.IGNORECASE,
 )
 
-Table = tuple[str, ...]
-"""The parts of the name of a table."""
-
-
-@dataclass
-class Tables:
-    """Tables, by the parts of their names, and files, by path, that a text reads and writes."""
-
-    reads: list[Table] = field(default_factory=list)
-    writes: list[Table] = field(default_factory=list)
-    files_read: list[str] = field(default_factory=list)
-    files_written: list[str] = field(default_factory=list)
-    temporary: list[Table] = field(default_factory=list)
-    """Temporary tables and views that the text creates."""
-    dropped: list[Table] = field(default_factory=list)
-    """Tables and views that the text drops."""
-    used: list[Table] = field(default_factory=list)
-    """The databases or schemas in USE; an empty name for a SET that may change them."""
-
-
-class _Token(NamedTuple):
-    """A token: its kind, that is the group of _TOKEN, and its text."""
-
-    kind: str
-    text: str
-
-    @property
-    def word(self) -> str:
-        return self.text.upper() if self.kind == "word" else ""
-
 
 @dataclass
 class _Level:
@@ -116,60 +77,20 @@ class _Level:
 def tables_of(sql: str, dialect: str) -> Tables:
     """Return the tables and files that a text names, without those of system catalogs.
 
-    Statements of _NO_DATA, such as ALTER, name nothing; of these, only DROP, USE and SET are read.
+    Statements of _NO_DATA, such as ALTER, name nothing, apart from changes of whole tables, USE and
+    transactions (see `_changes.py`).
     A text that is too long names nothing.
     """
     found = Tables()
     if len(sql) <= _LONGEST_TEXT:
-        for statement in _statements(sql, dialect):
+        for statement in statements_of(sql, dialect):
+            if read_command(statement, dialect, found):
+                continue
             if statement and statement[0].word not in _NO_DATA:
                 _Statement(statement, dialect, found).read()
-            elif statement:
-                _read_command(statement, dialect, found)
     for name in ("reads", "writes", "files_read", "files_written", "temporary"):
         setattr(found, name, list(dict.fromkeys(getattr(found, name))))
     return found
-
-
-def split(sql: str, dialect: str) -> list[str]:
-    """Return the statements of a text, without comments and the rows of INSERT … VALUES."""
-    statements = (" ".join(token.text for token in tokens) for tokens in _statements(sql, dialect))
-    return [statement for statement in statements if statement]
-
-
-def _read_command(tokens: list[_Token], dialect: str, found: Tables) -> None:
-    """Add the names in DROP and USE to the result; a SET of the schema or path is one without."""
-    words = [token.word for token in tokens]
-    if words[0] == "SET":
-        found.used += [()] if {"SCHEMA", "SEARCH_PATH"} & {*words} else []
-    elif words[0] == "USE" or words[:2] in (["DROP", "TABLE"], ["DROP", "VIEW"]):
-        start = 1 if words[0] == "USE" else 4 if words[2:4] == ["IF", "EXISTS"] else 2
-        names: list[list[str]] = [[]]
-        for token in tokens[start:]:
-            if token.text == ",":
-                names.append([])
-            elif token.kind in ("word", "quoted") and token.word not in ("CASCADE", "RESTRICT"):
-                names[-1].append(_folded(token, dialect))
-        (found.used if words[0] == "USE" else found.dropped).extend(map(tuple, names))
-
-
-def _statements(sql: str, dialect: str) -> list[list[_Token]]:
-    """Return the tokens of each statement, without comments and the rows of INSERT … VALUES."""
-    if dialect == "mssql":
-        sql = _BRACKETS.sub(r'"\1"', sql)
-    statements: list[list[_Token]] = [[]]
-    is_skipping = False  # the rows of INSERT … VALUES
-    for match in _TOKEN.finditer(sql):
-        token = _Token(match.lastgroup or "", match[0])
-        if token.kind == "tag":
-            token = _Token("string", match[0])
-        if token.text == ";":
-            statements.append([])
-            is_skipping = False
-        elif token.kind != "skip" and not is_skipping:
-            statements[-1].append(token)
-            is_skipping = token.word == "VALUES" and statements[-1][0].word == "INSERT"
-    return statements
 
 
 class _Statement:
@@ -178,7 +99,7 @@ class _Statement:
     Names are kept until its end, because a common table expression may be defined after a name.
     """
 
-    def __init__(self, tokens: list[_Token], dialect: str, found: Tables) -> None:
+    def __init__(self, tokens: list[Token], dialect: str, found: Tables) -> None:
         self._tokens = tokens
         self._dialect = dialect
         self._found = found
@@ -248,7 +169,7 @@ class _Statement:
 
         A query may be the body of a common table expression, whose range is kept.
         """
-        before = self._tokens[position - 1] if position else _Token("sign", "")
+        before = self._tokens[position - 1] if position else Token("sign", "")
         starts_query = self._word(position + 1) in _STARTS_QUERY
         is_named = before.kind in ("word", "quoted") and before.word not in _NO_FUNCTION
         is_named = is_named and not starts_query
@@ -275,7 +196,7 @@ class _Statement:
                 before -= 1
                 if depth == 0:
                     break
-        return _folded(self._tokens[before], "") if before >= 0 else None
+        return folded(self._tokens[before], "") if before >= 0 else None
 
     def _end_of(self, position: int) -> int:
         """Return the position of the parenthesis that closes the one at a position."""
@@ -291,7 +212,7 @@ class _Statement:
         """Add the file names in a call such as `read_csv(['a.csv', 'b.csv'])`."""
         position += self._text(position) == "["
         while position < len(self._tokens) and self._tokens[position].kind == "string":
-            self._found.files_read.append(_unquoted(self._text(position)))
+            self._found.files_read.append(unquoted(self._text(position)))
             position += 2 if self._text(position + 1) == "," else 1
 
     def _keyword(self, position: int, word: str, level: _Level) -> None:
@@ -342,10 +263,10 @@ class _Statement:
         """
         direction, self._expects = self._expects or "", None
         start, token = position, self._tokens[position]
-        parts = [_folded(token, self._dialect)]
+        parts = [folded(token, self._dialect)]
         while self._text(position + 1) == "." and position + 2 < len(self._tokens):
             position += 2
-            parts.append(_folded(self._tokens[position], self._dialect))
+            parts.append(folded(self._tokens[position], self._dialect))
         text, after = ".".join(parts), self._text(position + 1)
         is_file = self._dialect == "duckdb" and token.kind != "word" and bool(_FILE.search(text))
         if direction in ("file", "loaded file"):
@@ -358,7 +279,7 @@ class _Statement:
         elif token.kind == "string" or (direction == "read" and after == "("):
             pass  # a function, or no name
         elif direction == "create":
-            self._created(tuple(parts), position + 1)
+            self._created(tuple(parts), start, position + 1)
         elif direction == "copy":
             self._names.append((start, "copy", tuple(parts)))
         else:
@@ -375,27 +296,24 @@ class _Statement:
             for place, kind, name in self._names
         ]
 
-    def _created(self, name: Table, position: int) -> None:
+    def _created(self, name: Table, start: int, position: int) -> None:
         """Add a table or view that is created by a query; one that is only defined has no data."""
+        before = [self._word(place) for place in range(start)]
         while position < len(self._tokens) and self._word(position) != "AS":
             position += 1
         while self._text(position + 1) == "(":
             position += 1
+        is_replaced = "REPLACE" in before and "VIEW" not in before
+        has_rows = self._word(position + 1) in _STARTS_QUERY
         if self._is_temporary:
             self._found.temporary.append(name)
-        if self._word(position + 1) in _STARTS_QUERY:
+        elif "EXISTS" in before and has_rows:
+            self._found.conditional.append(name)
+        elif is_replaced and has_rows:
+            self._found.replaced.append(name)
+        elif is_replaced:
+            self._found.changes.append(TableChange("TRUNCATE", name, is_conditional=True))
+        if has_rows:
             self._names.append((position, "write", name))
-
-
-def _folded(token: _Token, dialect: str) -> str:
-    """Return a name as the database spells it."""
-    if token.kind != "word":
-        return _unquoted(token.text)
-    if dialect in _UPPER:
-        return token.text.upper()
-    return token.text if not dialect or dialect in _AS_WRITTEN else token.text.lower()
-
-
-def _unquoted(text: str) -> str:
-    quote = text[-1]
-    return text.lstrip("eE")[1:-1].replace(quote * 2, quote)
+        else:
+            self._found.created.append(name)
