@@ -113,7 +113,10 @@ class Report:
                 self._problems["url"] = f"{self._url} was too slow; events were not sent"
 
     def close(self) -> list[str]:
-        """Wait briefly for the server; return one line for each destination that failed."""
+        """Wait briefly for the server; return one line for each destination that failed.
+
+        None in the queue ends the thread that posts (`_post_all`).
+        """
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(self._patience)

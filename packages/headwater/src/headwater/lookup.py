@@ -184,7 +184,10 @@ def _unique_names(state: State, text: str, nodes: list[Node]) -> list[str]:
 
 
 def _names_like(state: State, text: str) -> Iterator[tuple[str, Node]]:
-    """Yield the names that a text may be, or the end of, like `_all_names`, and possibly others."""
+    """Yield the names that a text may be, or the end of, like `_all_names`, and possibly others.
+
+    A partial state finds them in the log, since it holds only some of the records.
+    """
     if not isinstance(state, PartialState):
         yield from _all_names(state)
         return

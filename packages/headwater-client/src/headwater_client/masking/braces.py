@@ -268,7 +268,13 @@ class _Scanner:
         frame.has_choice = frame.is_started = False
 
     def _takes_pair(self, frame: _Frame) -> bool:
-        """Return True if the argument after a secret name is its value."""
+        """Return True if the argument after a secret name is its value, as in `f("password", "x")`.
+
+        A text with a dash (`"--password"`) is an option of a command, in any list. Lists and
+        functions of columns or texts (OTHERS) have no values. Elsewhere, a text counts as a key if
+        it is the first or second argument, and further on only in a map (`_is_sure`). A name that
+        is no text counts only as the first argument of a setter: `set(PASSWORD, "x")`.
+        """
         words = words_of(frame.callee)
         if frame.is_text and frame.name.startswith("-"):
             return True

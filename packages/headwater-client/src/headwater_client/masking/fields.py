@@ -121,7 +121,11 @@ def _is_secret(match: re.Match[str]) -> bool:
 
 
 def _in_fields(text: str) -> Iterator[Span]:
-    """Yield the values of the objects whose name is secret."""
+    """Yield the values of the objects whose name is secret: `{"name": "password", "value": "x"}`.
+
+    A match of `_FIELD` is a brace, or a field such as `name` or `value` with its text. The name may
+    follow the value, so the values of an object are only yielded at its end.
+    """
     objects = [_Object()]
     for match in matches(_FIELD, text, _LONGEST):
         if match["brace"] == "{":

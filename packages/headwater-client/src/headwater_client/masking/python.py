@@ -264,7 +264,10 @@ def _takes_pair(words: set[str], value: ast.expr, index: int) -> bool:
 
 
 def _last_argument(node: ast.Call, callee: str, words: set[str]) -> Iterator[ast.expr]:
-    """Yield the last argument of set_password("x") and BasicAuth("u", "x")."""
+    """Yield the last argument of `set_password("x")`, `b.password("x")` and `BasicAuth("u", "x")`.
+
+    A method of the name of a secret, without a verb, is a setter only if it has one argument.
+    """
     if not node.args:
         return
     is_setter = bool(words & {"set", "with", "put", "add", "update", "change", "reset", "use"})

@@ -105,6 +105,7 @@ class SpoolTail:
         self._grace = grace
         self._chunk_size = chunk_size
         self._offsets = live.log.offsets()
+        # By path: the inode, size and modification time (nanoseconds) when it was last read.
         self._fingerprints: dict[str, tuple[int, int, int]] = {}
         self._stuck: dict[str, str] = {}
         make_spool_folder(folder)

@@ -168,7 +168,11 @@ def _links(target: str, item: Json) -> Iterator[ColumnLink]:
 
 
 def _own_transformation(items: list[Json]) -> Legacy:
-    """Return how the event's own job computes a column: an input of type JOB without a name."""
+    """Return how the event's own job computes a column, from the inputs of this column.
+
+    A job may state it with an input of type JOB without a name: one with a name is another job. The
+    first such input counts; without any, the result is empty.
+    """
     own_inputs = (
         item for item in items if item.get("type") == "JOB" and not is_name(item.get("name"))
     )

@@ -147,11 +147,12 @@ def _values(field: str, limits: tuple[int, int], names: dict[str, int]) -> set[i
 def next_times(
     schedule: str, after: datetime, zone: str | None, nominal: datetime | None
 ) -> tuple[datetime, datetime] | None:
-    """Return the next two times of a schedule after a time, or the latest possible ones.
+    """Return the next two times of a schedule after a time; None if the schedule is not supported.
 
     `schedule` is a cron expression, a preset such as `@daily` or an interval as Python prints it
     (`1 day, 0:00:00`). `zone` is the name of its time zone and `nominal` the nominal time of a run,
-    each None if not reported. Return None if the schedule is not supported.
+    each None if not reported. If the zone remains unknown, return the latest possible times:
+    `after` plus one and two of the longest gaps of the expression.
     """
     if interval := _INTERVAL.fullmatch(schedule.strip()):
         days, hours, minutes, seconds = (int(part or 0) for part in interval.groups())

@@ -152,7 +152,8 @@ def risks_of(state: State, node: Node) -> list[Node]:
 def _stand_ins(state: State, node: Node) -> list[Node]:
     """Return the tasks that stand for a job in the graph of tasks; otherwise the node itself.
 
-    The list is empty for a job in whose family no task is behind.
+    These are the task that a query is part of, or the tasks of a pipeline. The list is empty for a
+    job in whose family (jobs linked by parents) no task is behind a failure.
     """
     if node.type == "dataset":
         return [node]

@@ -122,7 +122,7 @@ def jobs_with_table_in_text(
     used = None if field is None else _used(field)
     for alias in names:
         if "/" in alias.name:
-            continue
+            continue  # a path, which SQL texts do not name as a table
         table = alias.name.rpartition(".")[2]
         word = (_WORD.findall(table.casefold()) or [""])[-1]
         for ref in _texts_by_word(state).get(word, ()):

@@ -83,9 +83,8 @@ def has_own_rows_before(flow: Flow, generation: Generation, horizon: int) -> boo
 def last_use(generations: Generations, flow: Flow, generation: Generation) -> float:
     """Return until when the source of a flow into a generation could affect it, in microseconds.
 
-    Rows that the generation kept are from before it began to write, others from before it ended.
-
-    Data that was written into the source's inputs later did not reach the generation.
+    Data that was written into the source's inputs later did not reach the generation. Rows that the
+    generation kept are from before it began to write, others from before it ended.
     """
     if flow.is_kept:
         return generations.times.of_writes(generation, flow.dataset).start

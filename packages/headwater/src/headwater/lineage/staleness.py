@@ -100,10 +100,10 @@ def deciding_runs(state: State) -> Iterator[str]:
     """
     generations = generations_of(state)
     for ref in state.jobs:
-        known = generations.history(ref)
-        lacking = {edge for generation in known for edge in _edges_of(generation)}
+        history = generations.history(ref)
+        lacking = {edge for generation in history for edge in _edges_of(generation)}
         count = 0
-        for generation in reversed(known):
+        for generation in reversed(history):
             yield from (run.key.run_id for run in generation.runs)
             lacking -= _edges_of(generation)
             count += generation.is_complete and bool(generation.runs)

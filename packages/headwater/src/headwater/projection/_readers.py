@@ -103,7 +103,11 @@ class Readers:
             self._settle()
 
     def _settle(self) -> None:
-        """Apply the queue unless there is a reader, which then applies it at its end."""
+        """Apply the queue unless there is a reader, which then applies it at its end.
+
+        Repeated, because a change may be added after the queue is applied and before the lock is
+        released: whoever added it could not take the lock.
+        """
         while self._queue and self._lock.acquire(blocking=False):
             try:
                 if self._depth:  # this thread holds the lock
