@@ -28,6 +28,7 @@ from headwater.projection import Run, State
 from headwater.runs.summary import newest_run
 
 _WORD = re.compile(r"\w+")
+_ABOVE = r"[\"`\[]?\w+[\"`\]]?\s*\.\s*"
 _BINDS_STARS = ("postgres://", "redshift://")
 _VIEW = re.compile(r"\bcreate\s+(?:or\s+replace\s+)?(?:materialized\s+)?view\b", re.IGNORECASE)
 
@@ -111,7 +112,8 @@ def jobs_with_table_in_text(
 ) -> set[JobRef]:
     """Return the jobs whose SQL text may use a dataset that they did not list, or its column.
 
-    The text reads from a table of this name; with a column, it contains the column or a star.
+    The text reads from a table of this name. With a column, it names the table in any way, as in
+    CREATE INDEX or in an argument of CALL, except to fill it, and contains the column or a star.
 
     `field` is the column; None means any use of the table. A text that was read completely is
     left out: its reads are known. Only the newest run of each job counts.
@@ -123,14 +125,15 @@ def jobs_with_table_in_text(
     for alias in names:
         if "/" in alias.name:
             continue  # a path, which SQL texts do not name as a table
-        table = alias.name.rpartition(".")[2]
-        word = (_WORD.findall(table.casefold()) or [""])[-1]
+        last = alias.name.rpartition(".")[2]
+        word = (_WORD.findall(last.casefold()) or [""])[-1]
         for ref in _texts_by_word(state).get(word, ()):
             deadline.check()
             run, text = _text_of(state, ref)
             if run is None or (used and not used.search(text)) or _reports(state, run, alias):
                 continue
-            if _may_read(generations, run, alias, _read_of(alias), text):
+            table = _read_of(alias) if field is None else _named_as(alias)
+            if _may_read(generations, run, alias, table, text):
                 found.add(ref)
     return found
 
@@ -196,10 +199,24 @@ def _read_of(name: DatasetName) -> re.Pattern[str]:
     The group `above` of a match has the qualifiers before the table, such as `shop.public.`.
     """
     table = re.escape(name.name.rpartition(".")[2])
-    part = r"[\"`\[]?\w+[\"`\]]?\s*\.\s*"
     return re.compile(
-        rf"(?:\b(?:from|join|using|update)\s|,)\s*(?P<above>(?:{part})*)"
+        rf"(?:\b(?:from|join|using|update)\s|,)\s*(?P<above>(?:{_ABOVE})*)"
         rf"[\"`\[]?{table}(?![\w.])",
+        re.IGNORECASE,
+    )
+
+
+def _named_as(name: DatasetName) -> re.Pattern[str]:
+    """Return the pattern of a table that a text names, like `_read_of`, but in any statement.
+
+    The group `filled` matches if the statement only creates, fills or removes the table: a job
+    that writes a column is changed with it.
+    """
+    table = re.escape(name.name.rpartition(".")[2])
+    return re.compile(
+        r"(?P<filled>\b(?:into|overwrite|copy|truncate"
+        r"|(?:create|drop|truncate|overwrite)\s[\w\s]{0,40}?\b(?:table|view|exists))\s+)?"
+        rf"(?<![\w.])(?P<above>(?:{_ABOVE})*)[\"`\[]?{table}(?!\w)",
         re.IGNORECASE,
     )
 
@@ -233,7 +250,7 @@ def _may_read(
     rules decide about these. `table` is the pattern of the last part of `name`, see `_read_of`.
     """
     state = generations.state
-    matches = list(table.finditer(text))
+    matches = [match for match in table.finditer(text) if not match.groupdict().get("filled")]
     if not matches or is_text_complete(state, run):
         return False
     own = generations.own(run)

@@ -62,7 +62,9 @@ from headwater.runs.summary import condition_of, newest_run
 from headwater.text import counted
 
 _CHANGE = re.compile(
-    r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate)|alter\s+table|analy[sz]e|optimize)\b",
+    r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate)|alter\s+table|analy[sz]e|optimize"
+    r"|grant|comment\s+on\s+column|create\s+(?:or\s+replace\s+)?(?:\w+\s+){0,3}?"
+    r"(?:index|policy|rule|statistics|trigger|function|procedure))\b",
     re.I,
 )
 """Statements that select rows of the table that they change, or that may name its columns."""

@@ -28,7 +28,7 @@ _RENAME = re.compile(
     _COMMENT + rf"alter\s+table\s+(?:if\s+exists\s+)?({_PART})\s+rename\s+to\s+({_PART})\s*;?\s*$",
     re.I | re.S,
 )
-_ALTER = re.compile(_COMMENT + r"alter\s+table\b", re.I | re.S)
+_ALTER = re.compile(_COMMENT + r"(?:alter\s+table|create\s+(?:unique\s+)?index)\b", re.I | re.S)
 _RENAME_COLUMN = re.compile(
     r"\brename\s+(?!(?:column|to|table|constraint|index|key)\b)(?=\S+\s+to\b)", re.I
 )
@@ -113,10 +113,10 @@ def moved_rows(sql: str) -> str | None:
 
 
 def altered_columns(sql: str, session: Session) -> frozenset[tuple[Table, str]] | None:
-    """Return the columns that an ALTER TABLE names, except dropped ones; None for any other text.
+    """Return the columns that ALTER TABLE or CREATE INDEX names; None for any other text.
 
-    Also None if it may name others, as for foreign keys and partitions. A renamed column is named
-    by both of its names: whatever uses one uses the other.
+    Dropped columns are left out. Also None if the text may name others, as for foreign keys and
+    partitions. A renamed column is named by both of its names: whatever uses one uses the other.
     """
     if not _ALTER.match(sql):
         return None
@@ -125,6 +125,8 @@ def altered_columns(sql: str, session: Session) -> frozenset[tuple[Table, str]] 
         parsed = parse_statement(text, session.dialect, session.steps)
     except SqlglotError:
         return None
+    if isinstance(parsed, exp.Create):
+        return _indexed_columns(parsed, session)
     actions = parsed.args.get("actions") or ()
     if not actions or not all(isinstance(action, _COLUMN_ACTIONS) for action in actions):
         return None
@@ -136,6 +138,18 @@ def altered_columns(sql: str, session: Session) -> frozenset[tuple[Table, str]] 
         return frozenset()
     table = session.table(parsed.this)
     return frozenset((table, name) for names in named for name in names or () if name)
+
+
+def _indexed_columns(parsed: exp.Create, session: Session) -> frozenset[tuple[Table, str]] | None:
+    index = parsed.this
+    table = index.args.get("table") if isinstance(index, exp.Index) else None
+    if not isinstance(table, exp.Table) or parsed.find(exp.Query, exp.Command):
+        return None
+    session.spell(parsed)
+    if session.is_temporary(table):
+        return frozenset()
+    names = {column.name for column in parsed.find_all(exp.Column)}
+    return frozenset((session.table(table), name) for name in names if name)
 
 
 def _columns_of(action: exp.Expr) -> set[str] | None:

@@ -300,8 +300,9 @@ def read_parts(parts: Iterable[str], target: Table | None, session: Session) -> 
         else:
             statements = _read(sql, target, session)
         swapped = None if statements else swapped_tables(sql, session)
-        skipped = [] if variables or statements or swapped else list(_skipped(sql))
         altered = None if statements else altered_columns(sql, session)
+        is_read = variables or statements or swapped or altered is not None
+        skipped = [] if is_read else list(_skipped(sql))
         is_complete = bool(statements) or altered is not None or not _MAY_NAME_COLUMNS.match(sql)
         is_complete &= not _SELECT.search(condition)
         used = altered or _NO_COLUMNS
