@@ -68,6 +68,11 @@ class Recorder:
     """A reader of the copies of the messages, with a thread of its own."""
 
     def __init__(self, read_request: _Read, read_response: _Read) -> None:
+        """Start the thread. The functions get each line, with the time at which its end arrived.
+
+        `_copies` has what waits for the thread: True for a response, the bytes (None if they were
+        left out) and their time; None ends the thread. `_waiting` counts the bytes.
+        """
         self._readers = (read_request, read_response)
         self._copies: queue.SimpleQueue[tuple[int, bytes | None, datetime] | None]
         self._copies = queue.SimpleQueue()

@@ -1,4 +1,8 @@
-"""Values of nodes, such as owner and tag, by which lists can be filtered."""
+"""Values of nodes, such as owner and tag, by which lists can be filtered.
+
+A *facet book* has the newest facet of each name of a job, or of one name of a dataset. The *level*
+of a job is pipeline, task or query.
+"""
 
 from __future__ import annotations
 

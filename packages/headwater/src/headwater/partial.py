@@ -4,6 +4,9 @@ A query that reads a record with missing events continues with the events that a
 key of the record is added to `Loaded.missing`. Its answer must not be used: the caller loads the
 missing keys and repeats the query, until no key is missing. A query that reads all records at once
 raises WholeStateError, because only the whole state can answer it.
+
+Names of datasets are joined under one *primary name*; a record has a reported name. A *key* is what
+the log is searched by.
 """
 
 from __future__ import annotations

@@ -112,7 +112,11 @@ def _record_statements(
     found: Tables,
     execution: Execution,
 ) -> None:
-    """Record a text; one that changes whole tables is recorded by statement."""
+    """Record a text; one that changes whole tables (such as DROP or TRUNCATE) is recorded by
+    statement.
+
+    Then each statement has its own time, so that reads, changes and writes of a table are in order.
+    """
     texts = [(sql, execution)]
     if found.changes_tables and ";" in sql:
         texts = list(execution.statements(sql, database.dialect))

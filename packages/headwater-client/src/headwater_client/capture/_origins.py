@@ -24,7 +24,12 @@ _BOUND = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "botocor
 
 
 def bind(value: Any, names: Iterable[Name]) -> None:
-    """Remember that an object is the content of datasets; objects that may change are ignored."""
+    """Remember that an object is the content of datasets; objects that may change are ignored.
+
+    Its state of now (`_state`) is kept as well: `origin_of` compares it, to find out a change.
+    Objects without weak references are ignored, because an id may be used again after the object is
+    gone.
+    """
     key = id(value)
     if type(value).__module__.partition(".")[0] not in _BOUND:
         return

@@ -84,7 +84,9 @@ class _Frame:
     is_default: bool = False
     """True if the last name is a method of a secret's reader, as in `getenv("PASSWORD").orElse`."""
     is_cases: bool = False
+    """True in the braces of a `match` or `switch` over a secret name."""
     is_match: bool = False
+    """True from the head of such a `match` or `switch` to its brace."""
     secret_places: list[int] = field(default_factory=list)
     """Positions of secret names, as in `(user, password) = `."""
     places: list[int] = field(default_factory=list)
@@ -291,8 +293,9 @@ class _Scanner:
     def _close(self, frame: _Frame) -> None:
         """Close a pair of brackets.
 
-        A name in it may stand for the whole, as in `conf["password"] = "x"`; a list of names may be
-        followed by their values.
+        A name in it may stand for the whole, as in `conf["password"] = "x"`. A list of names may be
+        followed by their values, `(user, password) VALUES ("u", "x")`: their positions are kept in
+        `_list`.
         """
         if len(self._frames) == 1:
             self._end_statement(frame)

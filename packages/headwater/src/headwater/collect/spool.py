@@ -230,6 +230,7 @@ class SpoolTail:
             return
         now = time.time()
         if path.endswith(_DRAINED):
+            # A change of the inode (ctime), such as the renaming, begins the grace period.
             if now - status.st_ctime >= self._grace and os.stat(path).st_size == offset.position:
                 os.unlink(path)
                 self._forget(name)

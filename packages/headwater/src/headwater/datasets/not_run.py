@@ -8,6 +8,8 @@ snapshots, nor unit tests: one of these failed if the invocation failed and no r
 An *invocation* is one `dbt build` or `dbt test`: a pipeline run with the runs of models and tests
 below it. An assertion *has a result* if it passed, or reported the value that made it fail. A run
 of a test is skipped (`is_skipped`) if dbt reported it as aborted.
+
+The *primary name* of a dataset is the one of its joined names under which it is shown.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ outputs. A run that only creates or alters an emptied dataset adds no rows to it
 
 The state of a dropped or renamed dataset is unknown. An emptied dataset still exists and keeps its
 state. A change of kind MOVE gives the dataset another name (`other`).
+
+A *stamp* is (event time, event hash), by which changes are ordered. `derived_of_writes` caches a
+value of the runs of a job that wrote a dataset, until they change.
 """
 
 from __future__ import annotations

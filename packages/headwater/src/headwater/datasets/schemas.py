@@ -1,4 +1,8 @@
-"""Schema drift: every change of a dataset's schema, and the run that reported it."""
+"""Schema drift: every change of a dataset's schema, and the run that reported it.
+
+A *stamp* is (event time, event hash), by which schemas are ordered. A *record* is what the state
+knows under one of the names of a dataset.
+"""
 
 from __future__ import annotations
 

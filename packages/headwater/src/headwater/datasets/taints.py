@@ -1,7 +1,8 @@
 """Taints: versions of datasets that a user recalled, so that no gate accepts their data.
 
 A taint is a facet of an OpenLineage DatasetEvent, one for each version. It is therefore a part of
-the log: it is kept when old runs are deleted, and a past state has the taints of its time.
+the log: it is kept when old runs are deleted, and a past state has the taints of its time. A
+*stamp* is (event time, event hash): the newest statement about a version wins.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A *generation* is the runs of a task under one parent run; `slices` are its parts by partition, or
 itself. A *flow* is data that a generation gets from another through a dataset that it read or whose
 older rows it kept (`is_kept`). It carries what was written `until` a time; a reported version can
-prove it (`is_proven`), whatever the times are.
+prove it (`is_proven`), whatever the times are. A generation is visited as a whole (`is_whole`) if
+all of its inputs and outputs count, or else for one dataset.
 """
 
 from __future__ import annotations

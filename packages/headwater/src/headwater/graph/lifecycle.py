@@ -2,7 +2,9 @@
 
 The changes of runs come from the facet lifecycleStateChange, or from SQL texts
 (graph/sql_changes.py). A RENAME gives a dataset its name, and a MOVE takes it away. A `Use` is a
-dataset as an input or output of a run. Times are microseconds.
+dataset as an input or output of a run. Times are microseconds. A *stamp* is (event time, event
+hash), by which changes are ordered. `primary(name)` is the one of a dataset's joined names under
+which it is shown; changes are reported under any of them.
 """
 
 from __future__ import annotations

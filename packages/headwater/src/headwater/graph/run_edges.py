@@ -8,7 +8,8 @@ output names. Otherwise every output depends on every input.
 Explicit lineage also connects jobs that share no dataset (a *handoff*), and datasets that no job
 connects (a *derivation*); see headwater.graph.placeholders. An *entry* of explicit lineage has a
 target, a dataset or a job, and its sources. `parsed(facet, parse)` returns a stored facet parsed by
-a function, once for equal facets.
+a function, once for equal facets. The *primary name* of a dataset is the one of its joined names
+under which it is shown. *Stated sources* say which inputs feed an output.
 """
 
 from __future__ import annotations

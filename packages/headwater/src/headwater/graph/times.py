@@ -6,7 +6,8 @@ everything that was written until its end, or until now. A version that a reader
 times: it depends on the run that wrote the version, also if their clocks disagree.
 
 A *generation* is the runs of a task under one parent run; a *slice* is its part with some
-partitions of an output. Times are microseconds; infinity stands for now.
+partitions of an output. Times are microseconds; infinity stands for now. The *primary name* of a
+dataset is the one of its joined names under which it is shown.
 """
 
 from __future__ import annotations

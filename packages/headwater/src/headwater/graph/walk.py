@@ -1,7 +1,8 @@
 """Walks through the graph from a node, upstream or downstream.
 
 A job with *stated sources* says which of its inputs feeds which output; any other feeds all outputs
-from all inputs. A *generation* is the runs of a task under one parent run.
+from all inputs. A *generation* is the runs of a task under one parent run. It is *present* if rows
+that it wrote are in current data.
 """
 
 from __future__ import annotations

@@ -23,6 +23,9 @@ needs one run for this, and its tasks and tables three.
 So a slow morning does not make a job late, nor does the weekend a job that runs on weekdays. After
 thirty intervals, the job has stopped instead. A job with the tag `ad-hoc` runs on request: neither
 it nor the datasets that it writes have an interval. Nor do streaming runs.
+
+`Generations.of_runs` caches a value of the runs of a job, and `derived_of_writes` one of the runs
+that wrote a dataset, until these change.
 """
 
 from __future__ import annotations

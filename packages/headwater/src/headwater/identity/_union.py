@@ -14,6 +14,7 @@ TABLE, NAME, LOCATION = range(3)
 """The ranks of a name: a TABLE symlink, another logical name, a location."""
 
 Order = tuple[int, int, DatasetName]
+"""The locality of a name, its rank, and the name: the least in a class is the primary name."""
 
 
 class Union:

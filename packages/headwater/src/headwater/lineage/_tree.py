@@ -13,6 +13,9 @@ control dependencies.
 A place is a node, with the runs that data passes through on the path to it, see `timed_walk`. A
 node that is reached at two times is expanded for each of them. The level is the detail of the
 graph: pipelines, tasks or queries.
+
+A *generation* is the runs of a task under one parent run; `reached` walks over generations and
+returns them with the edges on the way. The *evidence* of an edge is who stated it.
 """
 
 from __future__ import annotations

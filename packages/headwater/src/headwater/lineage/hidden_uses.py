@@ -6,6 +6,10 @@ subqueries. In PostgreSQL and Redshift, a view depends on all columns of a `*` i
 
 A column is safe to drop, and a dataset is unused, only if none of these uses is possible. A use
 that is found by mistake makes the verdict "unknown".
+
+The *primary name* of a dataset is the one of its joined names under which it is shown.
+`Generations` finds the jobs that read or write a dataset by its primary name; a generation (the
+runs of a task under one parent run) is *effective* if it is the newest of its task.
 """
 
 from __future__ import annotations

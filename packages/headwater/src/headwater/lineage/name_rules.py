@@ -1,7 +1,8 @@
 """The rules of users that join names, with the pairs of names that they join.
 
 A user defines a rule as two names with one wildcard, such as `s3://b|raw/*` and `hive|raw.*`. All
-names that match with the same text for the wildcard become one dataset.
+names that match with the same text for the wildcard become one dataset. The *primary name* of a
+dataset is the one of its joined names under which it is shown.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ such edges replace. Sides of nodes that are not shown cannot be expanded and are
 
 `way` is `up` for upstream and `down` for downstream. `next_to` is a function that returns the nodes
 one step from a node in such a direction.
+
+The *owner* of a run at a level (pipelines, tasks or queries) is the run of that level that it is
+part of. A node is *used* if present generations use it: those whose rows are in current data.
 """
 
 from __future__ import annotations

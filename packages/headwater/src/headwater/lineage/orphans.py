@@ -5,7 +5,8 @@ only resemble each other need equal columns. Names with different numbers, such 
 pairs that users joined or separated are never suggested, nor are a dataset and its sources.
 
 Users see the pairs as suggestions of names to join. A name is gone if the dataset was dropped or
-renamed.
+renamed. A *generation* is the runs of a task under one parent run; `Generations` finds the tasks
+that read or write a dataset, and their times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The generations that a dataset's contents come from, and the sources among its upstream.
 
 A generation is the runs of one task under one parent run. A flow is data that one generation gets
-from another through a dataset. A walk maps each reached generation to its edges on the way.
+from another through a dataset. A walk maps each reached generation to its edges on the way. The
+*primary name* of a dataset is the one of its joined names under which it is shown.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ An edge between an input and an output is only possible if no source states that
 other: the producer marks the sources of the output as unknown, or the run (or all runs of a task
 together) has several inputs and several outputs.
 
-A statement without a source or target (None) is about the edge between a dataset and its job.
+A statement without a source or target (None) is about the edge between a dataset and its job. A
+*generation* is the runs of a task under one parent run.
 """
 
 from __future__ import annotations

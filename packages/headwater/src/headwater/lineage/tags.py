@@ -4,6 +4,9 @@ A tag of a dataset applies to all its columns. Tags follow direct column edges o
 column that only filters or groups passes on no value. PII (a tag `pii` that is not `false`) does
 not pass through a masking transformation. Output of a run without column lineage may contain all
 data that the run read: the dataset as a whole inherits the tags of the inputs.
+
+A *generation* is the runs of a task under one parent run. A *walk* maps the generations that it
+reached to their edges on the way. A *facet book* has the newest facet of each name of one thing.
 """
 
 from __future__ import annotations

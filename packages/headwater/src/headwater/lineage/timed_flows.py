@@ -7,6 +7,9 @@ reader used.
 
 A generation that both reads and writes a dataset counts as upstream and downstream of it, whatever
 the times.
+
+A *flow* is data that a generation gets from another through a dataset, whose rows it read or kept.
+It carries what was written `until` a time, unless a reported version proves it (`is_proven`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Append to the log and read it. Each append is one durable transaction."""
+"""Append to the log and read it. Each append is one durable transaction.
+
+`seq` is the number that the log gives an event on arrival; events are applied in its order.
+"""
 
 from __future__ import annotations
 

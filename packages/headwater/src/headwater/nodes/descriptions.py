@@ -3,6 +3,8 @@
 A column without a description inherits that of the upstream columns whose values it passes on, if
 every edge on the way is an IDENTITY without masking and all these columns have the same text. In
 the same way, a dataset inherits owners if all of its columns are passed on from datasets of theirs.
+
+The columns and edges are those of the present graph: of all runs whose rows are in current data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Summaries of nodes: kind, newest run or version, tags and owners."""
+"""Summaries of nodes: kind, newest run or version, tags and owners.
+
+`Generations` has the runs of each task, merged by parent run, and through them the writes of a
+dataset.
+"""
 
 from __future__ import annotations
 

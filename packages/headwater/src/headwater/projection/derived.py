@@ -2,7 +2,7 @@
 
 A run is *open* without an end event, and *lost* (stale) if it is open and silent for too long. A
 run without events is only named by others, such as a parent that sends none. Times are
-microseconds.
+microseconds. A *stamp* is (event time, event hash).
 """
 
 from __future__ import annotations

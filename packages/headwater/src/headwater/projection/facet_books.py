@@ -2,7 +2,8 @@
 
 Decoded they would take ten times as much memory, and most of them are never read. A *packed* facet
 is JSON, the same compressed, or `L` and compressed JSON if it is large. The first byte tells which:
-`{` is JSON.
+`{` is JSON. A *stamp* is (event time in microseconds, event hash): of two facets of one name, that
+with the greater stamp wins.
 """
 
 from __future__ import annotations

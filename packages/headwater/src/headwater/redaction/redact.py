@@ -206,6 +206,7 @@ class _Masking:
             else:
                 items[index] = self.value(item)
             is_secret = is_flag and bool(_FLAG.fullmatch(item)) and self._redactor.is_secret(item)
+        # Pairs of a key and a value, such as those of dict.items().
         if all(isinstance(item, list) and len(item) == 2 for item in items):
             for pair in items:
                 self._pair(pair)

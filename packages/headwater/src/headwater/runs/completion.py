@@ -3,6 +3,8 @@
 If a person marks a task of Airflow as successful, Airflow reports it as completed, although it
 failed before or was stopped. dbt-ol reports each batch of a model with the same run id, so a model
 may report an error and later that it completed.
+
+The *stamp* of a facet is the time and the hash of the event that reported it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Queries of runs."""
+"""Queries of runs.
+
+A *generation* is the runs of a task under one parent run. A run counts as *effective* if it belongs
+to a present generation: the newest one of its task, or one whose rows are in current data. Its
+*owner* at a level (pipelines, tasks or queries) is the run of that level that it is part of.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Send stored events in portions, so that a response of any size needs little memory."""
+"""Send stored events in portions, so that a response of any size needs little memory.
+
+`seq` is the number that the log gives an event on arrival.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Find damaged rows of the log, and move them aside on request."""
+"""Find damaged rows of the log, and move them aside on request.
+
+`seq` is the number of a row, in the order of arrival.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A snapshot is a pickle, and a pickle can call any function. It is therefore read by an unpickler
 that allows only the classes of a state. A snapshot that cannot be read is ignored.
+
+A snapshot contains the events up to its `seq`, a number that the log gives each event on arrival.
 """
 
 from __future__ import annotations
