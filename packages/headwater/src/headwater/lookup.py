@@ -1,4 +1,10 @@
-"""Find nodes by id or by short name."""
+"""Find nodes by id or by short name.
+
+The *id* of a node is `type:namespace:name`, such as `dataset:postgres://h:5432:db.s.t`; a *short
+name* is its name, or the part after a dot, slash or colon. A dataset has several names (*aliases*);
+the *primary* one is shown. `dbt build` reports the job `orders` as `orders.build.run`
+(`without_build`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Emit events in order; a failing backend costs one limited wait per process."""
+"""Emit events in order; a failing backend costs one limited wait per process.
+
+The *patience* is the time in seconds that this process may still wait for the backend.
+"""
 
 from __future__ import annotations
 

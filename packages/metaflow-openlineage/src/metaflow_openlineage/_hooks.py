@@ -1,4 +1,8 @@
-"""Metaflow's hooks, which delegate to FlowRun and TaskRun."""
+"""Metaflow's hooks, which delegate to FlowRun and TaskRun.
+
+The launcher is the process that starts a process for each task; a *join* is a step that gets the
+results of several branches. Functions marked `harmless` turn errors into warnings.
+"""
 # Metaflow declares its context hooks as None.
 # mypy: disable-error-code="override"
 

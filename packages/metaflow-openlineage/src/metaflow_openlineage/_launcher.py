@@ -1,4 +1,9 @@
-"""The lineage of a flow's run, in the process that launches its tasks."""
+"""The lineage of a flow's run, in the process that launches its tasks.
+
+A killed task process cannot send the end of its attempt (one try of a task), so the launcher does.
+A task that sent it has recorded this in Metaflow's metadata (ENDED). `_unfinished` has tasks by
+Metaflow's path: `run/step/task`.
+"""
 
 from __future__ import annotations
 

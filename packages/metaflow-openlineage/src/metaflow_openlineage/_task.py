@@ -1,4 +1,11 @@
-"""The lineage of one attempt of a task, in the process that runs it."""
+"""The lineage of one attempt of a task, in the process that runs it.
+
+In Metaflow, a *run* of a flow has *tasks*, one or more per step; a task that fails is tried again
+(an *attempt*). A *store* is the datastore of an attempt; it has artifacts by name, each with the
+hash (`sha`) of its content. A *resumed* run copies the tasks of another run that succeeded
+(clones). The *launcher* is the process that starts a process for each attempt. Functions marked
+`harmless` return None after an error, which becomes a warning: lineage must not break a flow.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +126,11 @@ class TaskRun:
         self._emitter.emit(facets.run_event(*event))
 
     def _producing_attempt(self, store: Any) -> RunRef:
-        """Return the attempt that produced an upstream task's data; a resumed run clones tasks."""
+        """Return the attempt that produced an upstream task's data.
+
+        A resumed run clones tasks, also those of a resumed run: the metadata of a clone names its
+        origin.
+        """
         step, run_id, task_id = store.step_name, str(store.run_id), str(store.task_id)
         while current.origin_run_id:
             metadata = metadata_of(self.metadata, self.names.flow, run_id, step, task_id)
@@ -207,7 +218,7 @@ class TaskRun:
     def _artifacts(self) -> tuple[list[Dataset], list[Dataset]]:
         """Return the artifacts that the step read and wrote, as datasets; None after an error.
 
-        Parameters are no datasets. `loads` and `assigned` describe the values in memory.
+        Parameters are no datasets. `_loads` and `_assigned` describe the values in memory.
         """
         parameters = {name for name, _ in self.flow._get_parameters()}
         stored = {k: v for k, v in stored_in(self.store).items() if k not in parameters}

@@ -1,4 +1,8 @@
-"""Statements that change whole tables or a session: DROP, TRUNCATE, RENAME, USE, BEGIN."""
+"""Statements that change whole tables or a session: DROP, TRUNCATE, RENAME, USE, BEGIN.
+
+A *table* is the parts of its name, such as `("shop", "orders")`. `folded` returns a name as the
+database spells it: an unquoted one mostly in lower or upper case.
+"""
 
 from __future__ import annotations
 

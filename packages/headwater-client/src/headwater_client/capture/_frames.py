@@ -1,4 +1,9 @@
-"""Reads and writes of pandas and Polars."""
+"""Reads and writes of pandas and Polars.
+
+`wrap(owner, name, before, after)` replaces a function: `before` returns what the call reads or
+writes, which `after` receives as `found`. If it is neither empty nor None, calls within the call
+are not recorded. To *bind* a frame to datasets is to remember that it has their content.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +161,10 @@ def _after_uri(capture: Capture, call: Call, found: None, result: Any) -> None:
 
 
 def _before_to_sql(capture: Capture, call: Call) -> bool:
-    return True  # its statements do not name the sources of the frame
+    """Find something, so that the statements are not recorded: they do not name the frame's
+    sources.
+    """
+    return True
 
 
 def _after_to_sql(capture: Capture, call: Call, found: bool, result: Any) -> None:

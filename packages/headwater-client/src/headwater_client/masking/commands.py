@@ -1,4 +1,7 @@
-"""Find the secrets in command lines by their words: `mysql -px`, `curl -u app:x`."""
+"""Find the secrets in command lines by their words: `mysql -px`, `curl -u app:x`.
+
+A *flag* is an option such as `-p`; a *glued* one has its value in the same word.
+"""
 
 from __future__ import annotations
 
@@ -134,6 +137,11 @@ class _Reader:
     """Reads the words of a command one after the other."""
 
     def __init__(self) -> None:
+        """Begin before the first program.
+
+        `_flag` is the flag that the next word may follow, `_end` the position after the last word
+        `_before`, and `_words` the words of the command that are no flags, with their positions.
+        """
         self._program: _Program | None = None
         self._flag = ""
         self._end = -1

@@ -1,4 +1,8 @@
-"""Query a server over HTTP, or a log in this process."""
+"""Query a server over HTTP, or a log in this process.
+
+A *source* is a function that answers queries. `UNCOUNTED` marks a partial answer, and names in a
+URL are in camel case (`http_name`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""SQL and source code in decoded JSON, replaced by null."""
+"""SQL and source code in decoded JSON, replaced by null.
+
+Access to SQL and code needs the scope `sql` of an API key; answers to other keys pass through here.
+An *expression* is the SQL of one column, such as `a + b`.
+"""
 
 from __future__ import annotations
 
