@@ -56,7 +56,7 @@ def _merged(state: State, rule: Rule) -> dict[DatasetName, DatasetName]:
     Names that the rule joins with no other are missing.
     """
     groups: dict[DatasetName, set[DatasetName]] = {}
-    for _, *names in pairs_of(state, rule):
+    for _, *names in pairs_of(state, rule):  # the text for `%s`, and the two names
         both = {state.identity.primary(name) for name in names}
         group = both.union(*(groups.get(name, ()) for name in both))
         groups.update(dict.fromkeys(group, group))

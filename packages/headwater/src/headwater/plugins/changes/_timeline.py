@@ -305,7 +305,7 @@ class _GraphHistory:
                     yield Change("node", Node.of_job(ref), *times, run.key.run_id)
                 yield from self._code_of(ref, run, times)
         for edge in sorted(step.added):
-            self._count[edge] += 1
+            self._count[edge] += 1  # tasks of one pipeline may have the same edge
             if self._count[edge] == 1 and self._is_shown(edge):
                 yield from self._added(edge, step, is_first=edge.job in new)
         for edge in sorted(step.removed):
@@ -324,6 +324,7 @@ class _GraphHistory:
     def _added(self, edge: DataEdge, step: Step, *, is_first: bool) -> Iterator[Change]:
         """Yield a new dataset as a node; yield an edge unless the job itself is new."""
         name, run = edge.dataset, step.runs.get(edge.job)
+        # new: no event named it before this generation began
         if name not in self._reported and _first_received(self._state, name) >= step.began:
             self._reported.add(name)
             yield Change(

@@ -31,6 +31,6 @@ class RunIds:
         Each call for a job takes the next stored id, in sorted order.
         """
         derived = run_id("dbt", self._invocation, *parts)
-        # dbt-ol names jobs without the `.build` that the library adds for `dbt build`
+        # jobs of `dbt build` are stored without `.build`, as other commands of dbt name them
         stored = self._ids_by_job[JobRef(job.namespace, without_build(job.name))]
         return stored.pop(0) if stored and derived not in stored else derived

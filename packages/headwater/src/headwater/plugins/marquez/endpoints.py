@@ -271,7 +271,7 @@ def _find_job(state: State, namespace: str, name: str) -> Job:
     Marquez puts the names of parents in front. Raises NotFoundError if there is none.
     """
     job = state.jobs.get(JobRef(namespace, name))
-    # `orders.build.run` of `dbt build` is the job `orders` here
+    # `orders.build.run` of `dbt build` is stored as the job `orders`
     job = job or state.jobs.get(JobRef(namespace, without_build(name)))
     if job is not None:
         return job

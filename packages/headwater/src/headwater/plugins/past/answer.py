@@ -97,6 +97,7 @@ class PartialPast:
             except LogError:  # such as a full disk; the log can still be read
                 return None
             position = self.index.position()
+        # `until`: the newest event at its last use; one that came since may be from before `as_of`
         loader, until = self._loaders.pop(as_of, (None, 0))
         if loader is None or self.index.has_later(until, as_of):
             most = min(int(position * self._share), _MOST_EVENTS)
@@ -113,7 +114,7 @@ class PartialPast:
 
     def _complete(self, loader: Loader, as_of: int, answer: Answer) -> Any:
         """Repeat the query until its answer misses no records."""
-        with self._live.reading() as present:
+        with self._live.reading() as present:  # its settings apply to the past too
             loader.state.horizon = present.horizon
             lost_after = present.now - present.stale_before
         loader.state.now, loader.state.stale_before = as_of, as_of - lost_after

@@ -50,7 +50,7 @@ def remove(
     `cutoff` and `horizon` are in microseconds.
     """
     c = schema.events.c
-    later = select(c.kind, c.body).where(c.seq > newest)
+    later = select(c.kind, c.body).where(c.seq > newest)  # arrived since the plan was made
     with log.writing() as connection:
         for row in connection.execute(later):
             if runs & run_ids(read_logged(row.kind, row.body)):

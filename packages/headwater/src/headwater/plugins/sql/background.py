@@ -280,7 +280,8 @@ class SqlReader(ThreadedWorker):
         """
         try:
             packed = self.process.read(list(texts.values()))
-        except (ProcessError, TypeError) as error:  # TypeError of orjson: not valid Unicode
+        # ProcessError: it ended or took too long. TypeError of orjson: not valid Unicode.
+        except (ProcessError, TypeError) as error:
             if self._stopping.is_set():  # `stop` killed the process
                 return
             if len(texts) == 1:

@@ -227,7 +227,7 @@ def _column_sources(state: State, dataset: str, job: str) -> dict[str, list[Name
         raise ConfigError(f"columns of {job}: {error}") from error
     except NotFoundError:
         return found
-    graph = _columns_into(state, name)
+    graph = _columns_into(state, name)  # also of the datasets upstream; only one step is used
     for column in sorted(graph.columns(name, "up", indirect=False)):
         sources = {  # of this job: others may write the dataset as well
             edge.source
