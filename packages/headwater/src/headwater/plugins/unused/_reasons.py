@@ -105,6 +105,7 @@ class Window:
                            "declare to read it, without runs")  # fmt: skip
         generations = generations_of(self.state)
         around = (view for view, _ in views_of_folders(generations, name))
+        # views of the dataset or of a folder with it; a derived file or folder is no view
         views = [
             view
             for view in {*self.uses.views.get(name, ()), *around}
