@@ -332,5 +332,7 @@ def _names(state: State, name: DatasetName) -> Named:
 
 
 def _columns_into(state: State, name: DatasetName) -> ColumnGraph:
-    known = generations_of(state)
-    return ColumnGraph.of(known, reached(known, Node.of_dataset(name), "up", Level.TASK))
+    generations = generations_of(state)
+    return ColumnGraph.of(
+        generations, reached(generations, Node.of_dataset(name), "up", Level.TASK)
+    )

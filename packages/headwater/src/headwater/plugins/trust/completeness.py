@@ -93,9 +93,9 @@ class Unit:
 
 def completeness_answer(state: State) -> models.CompletenessAnswer:
     """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
-    known = generations_of(state)
-    units, unmeasured = _some_units(known)
-    measures = measure_units(known, units)
+    generations = generations_of(state)
+    units, unmeasured = _some_units(generations)
+    measures = measure_units(generations, units)
     if unmeasured:  # a share of some jobs would look like that of all
         for measure in measures.values():
             measure["share"] = None
@@ -115,22 +115,24 @@ def pipelines_of(state: State) -> PipelinesInPart:
 
     Pipelines with a job that is not measured yet are missing.
     """
-    known = generations_of(state)
-    units, unmeasured = _some_units(known)
-    owner = partial(known.levels.owner, level=Level.PIPELINE)
+    generations = generations_of(state)
+    units, unmeasured = _some_units(generations)
+    owner = partial(generations.levels.owner, level=Level.PIPELINE)
     by_pipeline: dict[JobRef, list[Unit]] = defaultdict(list)
     for unit in units:
         by_pipeline[owner(unit.run).key.job].append(unit)
     for ref in deadline.watched(unmeasured):
         for key in state.jobs[ref].runs:
             by_pipeline.pop(owner(state.runs[key]).key.job, None)
-    found = (_pipeline(known, ref, units) for ref, units in by_pipeline.items())
+    found = (_pipeline(generations, ref, units) for ref, units in by_pipeline.items())
     return PipelinesInPart(list(found), len(unmeasured))
 
 
-def _pipeline(known: Generations, ref: JobRef, units: list[Unit]) -> models.PipelineCompleteness:
+def _pipeline(
+    generations: Generations, ref: JobRef, units: list[Unit]
+) -> models.PipelineCompleteness:
     """Return a pipeline's completeness, given the newest units of its jobs."""
-    measures = measure_units(known, units)
+    measures = measure_units(generations, units)
     return {
         "id": node_id(Node.of_job(ref)),
         "job": {"namespace": ref.namespace, "name": ref.name},
@@ -157,10 +159,10 @@ def find_violations(
 
     An alert fires for each yielded key. An unknown share violates any limit.
     """
-    known = generations_of(state)
-    units = [unit for unit in newest_units(known) if rule.matches_job(unit.run.key.job)]
+    generations = generations_of(state)
+    units = [unit for unit in newest_units(generations) if rule.matches_job(unit.run.key.job)]
     remedy = "make the producers of these jobs report more; `headwater health` lists them"
-    for measure, result in measure_units(known, units).items():
+    for measure, result in measure_units(generations, units).items():
         share, unknown = result["share"], result["unknownRuns"]
         is_low = unknown > 0 if share is None else share < (rule.below or 0)
         if rule.measure in (None, measure) and is_low:
@@ -170,32 +172,34 @@ def find_violations(
             yield measure, finding("completeness", measure, message, remedy)
 
 
-def newest_units(known: Generations) -> list[Unit]:
+def newest_units(generations: Generations) -> list[Unit]:
     """Return the ten newest units of each job, with their results.
 
     They are cached until a run of the job or below it changes.
     """
-    return [unit for ref in known.state.jobs for unit in _units_of_job(known, ref)]
+    return [unit for ref in generations.state.jobs for unit in _units_of_job(generations, ref)]
 
 
 class _NotYet(Exception):
     """The time for a partial answer is over."""
 
 
-def _some_units(known: Generations) -> tuple[list[Unit], list[JobRef]]:
+def _some_units(generations: Generations) -> tuple[list[Unit], list[JobRef]]:
     """Return the ten newest units of each job, and the jobs that the next query measures."""
     units: list[Unit] = []
     unmeasured: list[JobRef] = []
     time = deadline.within(_SECONDS, repeat(True), least=_LEAST)
-    for ref in known.state.jobs:
+    for ref in generations.state.jobs:
         try:
-            units += _units_of_job(known, ref, time)
+            units += _units_of_job(generations, ref, time)
         except _NotYet:
             unmeasured.append(ref)
     return units, unmeasured
 
 
-def _units_of_job(known: Generations, ref: JobRef, time: Iterator[bool] = _NO_LIMIT) -> list[Unit]:
+def _units_of_job(
+    generations: Generations, ref: JobRef, time: Iterator[bool] = _NO_LIMIT
+) -> list[Unit]:
     """Return the ten newest units of a job. Raises _NotYet if it would take time and none is left.
 
     `time` has an item for each job that may be measured.
@@ -204,37 +208,39 @@ def _units_of_job(known: Generations, ref: JobRef, time: Iterator[bool] = _NO_LI
     def determine(runs: list[Run]) -> list[Unit]:
         if not next(time, False):
             raise _NotYet
-        units = _newest_units(known, ref, runs)
+        units = _newest_units(generations, ref, runs)
         for unit in units:
-            unit.reported = _reported(known, unit)
+            unit.reported = _reported(generations, unit)
         return units
 
-    return known.of_runs(ref, "newest units", determine)
+    return generations.of_runs(ref, "newest units", determine)
 
 
-def _newest_units(known: Generations, ref: JobRef, runs: list[Run]) -> list[Unit]:
+def _newest_units(generations: Generations, ref: JobRef, runs: list[Run]) -> list[Unit]:
     """Return the newest units of a job; a job above the tasks answers only for its own runs."""
-    state = known.state
-    is_above = known.levels.of(ref) > Level.TASK  # it answers for nothing below it
+    state = generations.state
+    is_above = generations.levels.of(ref) > Level.TASK  # it answers for nothing below it
     below = [] if is_above else [member for run in runs for member in descendants_of(state, run)]
     members = {run.key: run for run in (*runs, *below)}
     # a descendant may be a task of its own, as in a pipeline that a task triggers
-    units = [unit for unit in units_of(known, members.values()) if unit.run.key.job == ref]
+    units = [unit for unit in units_of(generations, members.values()) if unit.run.key.job == ref]
     units.sort(key=lambda unit: (began_at(state, unit.run) or 0, unit.run.key), reverse=True)
     return units[:_NEWEST]
 
 
-def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
+def units_of(generations: Generations, runs: Iterable[Run]) -> list[Unit]:
     """Return the units that contain some runs, each with only these as members."""
     found: dict[RunKey, Unit] = {}
     for run in deadline.watched(runs):
         if run.has_events:
-            owner = known.levels.owner(run, Level.TASK)
+            owner = generations.levels.owner(run, Level.TASK)
             found.setdefault(owner.key, Unit(owner)).members.append(run)
     return list(found.values())
 
 
-def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, models.MeasureResult]:
+def measure_units(
+    generations: Generations, units: Iterable[Unit]
+) -> dict[Measure, models.MeasureResult]:
     """Return, per measure, the share of complete runs and the incomplete jobs, worst first.
 
     A run counts as incomplete in a measure if the measure applies to it and is not met.
@@ -243,7 +249,7 @@ def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, mo
     lost: dict[Measure, list[Run]] = {measure: [] for measure in _MISSING}
     unknown: dict[Measure, list[Run]] = {measure: [] for measure in _MISSING}
     for unit in deadline.watched(units):
-        for measure, is_met in _results(known, unit).items():
+        for measure, is_met in _results(generations, unit).items():
             counts[measure] += 1
             if not is_met:
                 (unknown if is_met is None else lost)[measure].append(unit.run)
@@ -253,8 +259,8 @@ def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, mo
             "runs": counts[measure],
             "unknownRuns": len(unknown[measure]),
             "findings": [
-                *_by_job(known.state, measure, lost[measure], _lacking(measure)),
-                *_by_job(known.state, measure, unknown[measure], _UNKNOWN),
+                *_by_job(generations.state, measure, lost[measure], _lacking(measure)),
+                *_by_job(generations.state, measure, unknown[measure], _UNKNOWN),
             ],
         }
         for measure in _MISSING
@@ -270,22 +276,22 @@ def _lacking(measure: Measure) -> tuple[str, str]:
     return f"without {missing}", f"make its producer report {missing}"
 
 
-def _results(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
+def _results(generations: Generations, unit: Unit) -> dict[Measure, bool | None]:
     """Return, for each measure that applies to a run, if it is met.
 
     Measures that do not apply are missing; None means that it is unknown if the measure is met.
     """
     if unit.reported is None:
-        unit.reported = _reported(known, unit)
-    if is_lost(known.state, unit.run):
+        unit.reported = _reported(generations, unit)
+    if is_lost(generations.state, unit.run):
         return {"ends": False}
-    job, found = known.state.jobs[unit.run.key.job], unit.reported.copy()
+    job, found = generations.state.jobs[unit.run.key.job], unit.reported.copy()
     if found.get("code") is False and (job.facets.get("sourceCode") or job.facets.get("sql")):
         found["code"] = True
-    if found.get("code") is False and _has_no_code(known.state, job):
+    if found.get("code") is False and _has_no_code(generations.state, job):
         del found["code"]
     # not part of `_reported`: tags and facets of a job may change without a run
-    shows = is_ad_hoc(known.state, job.ref) or is_test(known.state, job.ref)
+    shows = is_ad_hoc(generations.state, job.ref) or is_test(generations.state, job.ref)
     if found.get("outputs") is False and shows:
         del found["outputs"]  # its result is shown or decides, and is not written
     return found
@@ -297,12 +303,12 @@ def _has_no_code(state: State, job: Job) -> bool:
     return kind.integration == "DBT" and (is_test(state, job.ref) or kind.jobType == "SEED")
 
 
-def _reported(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
+def _reported(generations: Generations, unit: Unit) -> dict[Measure, bool | None]:
     """Return the results that need neither the time nor the facets of the job.
 
     The result is cached with the unit, so it must not depend on them.
     """
-    state = known.state
+    state = generations.state
     condition, ended = outcome(state, unit.run)
     found: dict[Measure, bool | None] = {}
     if ended is None:
@@ -317,7 +323,7 @@ def _reported(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
     )
     if condition is not RunState.COMPLETED or not (reads or writes):
         return found
-    found["code"] = any(code_of(above) for above in known.levels.lineage(unit.run))
+    found["code"] = any(code_of(above) for above in generations.levels.lineage(unit.run))
     if any(_adds_rows(state, run) for run in unit.members):
         found["inputs"] = reads or any(run.lineage for run in unit.members)
     if reads:

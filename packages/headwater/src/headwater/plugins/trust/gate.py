@@ -4,9 +4,8 @@ The gate follows data edges, and to failed runs also control edges. `examples/po
 documents every key of a policy.
 
 The provenance of a dataset is the generations (runs of one task under one parent run) that its
-present contents come from, each with its edges on the way; see `lineage.provenance`. In the code,
-`generations` is this provenance, `root` the dataset of the gate, and `known` all generations of the
-state. A flow is the data that a generation got from another one through a dataset.
+present contents come from, each with its edges on the way; see `lineage.provenance`. A flow is the
+data that a generation got from another one through a dataset. `root` is the dataset of the gate.
 """
 
 from __future__ import annotations
@@ -128,32 +127,32 @@ def _is_muted(violation: Violation, muted: Container[tuple[str, str]]) -> bool:
     return any((kind, about) in muted for kind in kinds for about in subjects)
 
 
-def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
+def _violations(generations: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
     """Yield the violations of the rules of a policy by the provenance of a dataset.
 
     An emptied dataset still exists, but is not fresh; a dropped or renamed one does not exist.
     """
-    state, generations = known.state, origin(known, root)
+    state, provenance = generations.state, origin(generations, root)
     if policy.sources is not None:
-        yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
+        yield from _of_rule("sources", _unknown_sources(state, provenance, root, policy.sources))
     removal = removal_of(state, root.dataset_name)
     if policy.exists and removal is not None and removal["kind"] != "emptied":
         yield from _of_rule("exists", [_removal_finding(root, removal)])
     if policy.no_failed_runs:
-        yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root, policy))
+        yield from _of_rule("no_failed_runs", _failed_runs(generations, provenance, root, policy))
     if policy.fresh:
-        yield from _of_rule("fresh", _late(known, generations, root))
+        yield from _of_rule("fresh", _late(generations, provenance, root))
         if removal is not None and removal["kind"] == "emptied":
             yield from _of_rule("fresh", [_removal_finding(root, removal)])
     if policy.no_tainted:
-        yield from _of_rule("no_tainted", _tainted(known, root))
+        yield from _of_rule("no_tainted", _tainted(generations, root))
     if policy.quality_passed:
-        yield from _of_rule("quality_passed", _failed_checks(known, generations, root))
+        yield from _of_rule("quality_passed", _failed_checks(generations, provenance, root))
     if not policy.allow_deleted_sources:
-        yield from _of_rule("deleted_sources", _deleted_sources(known, generations, root))
-    yield from _of_rule("completeness", _incomplete(known, generations, policy))
+        yield from _of_rule("deleted_sources", _deleted_sources(generations, provenance, root))
+    yield from _of_rule("completeness", _incomplete(generations, provenance, policy))
     if policy.no_pii:
-        yield from _of_rule("no_pii", _pii(known, generations, root))
+        yield from _of_rule("no_pii", _pii(generations, provenance, root))
 
 
 def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> Iterator[Violation]:
@@ -163,25 +162,25 @@ def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> It
         yield {**found, "kind": rule, "pipeline": pipeline, "isMuted": False}
 
 
-def _tainted(known: Generations, root: Node) -> Iterator[Finding]:
-    for name, taint in taints_in(known, root.dataset_name):
+def _tainted(generations: Generations, root: Node) -> Iterator[Finding]:
+    for name, taint in taints_in(generations, root.dataset_name):
         message = f"has, or may have, data of the recalled version {taint.version}: {taint.reason}"
         remedy = "write it again without this version, or clear it with `headwater taint --clear`"
         yield finding("tainted", name, message, remedy, at=taint.at)
 
 
-def _deleted_sources(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
-    if deleted := deleted_sources(known, generations):
+def _deleted_sources(generations: Generations, provenance: Walked, root: Node) -> Iterator[Finding]:
+    if deleted := deleted_sources(generations, provenance):
         message = f"has older sources that were deleted on {deleted['deletedAt']}"
         remedy = "reload it completely, or set `allow_deleted_sources` in the policy"
         yield finding("deleted_sources", root, message, remedy)
 
 
 def _unknown_sources(
-    state: State, generations: Walked, root: Node, patterns: Iterable[str]
+    state: State, provenance: Walked, root: Node, patterns: Iterable[str]
 ) -> Iterator[Finding]:
     """Yield findings about source datasets of a provenance whose names match no pattern."""
-    for source in sorted(sources_of(generations, root)):
+    for source in sorted(sources_of(provenance, root)):
         names = [f"{name.namespace}:{name.name}" for name in state.identity.names(source)]
         if not any(fnmatchcase(name, pattern) for name in names for pattern in patterns):
             remedy = "read an allowed source, or add it to the `sources` of the policy"
@@ -189,18 +188,18 @@ def _unknown_sources(
 
 
 def _failed_runs(
-    known: Generations, generations: Walked, root: Node, policy: Policy
+    generations: Generations, provenance: Walked, root: Node, policy: Policy
 ) -> Iterator[tuple[Finding, str]]:
     """Yield the findings about failed and stale runs, each with the id of its pipeline.
 
     These are runs of the provenance, newest runs upstream that may not have written anything, and
     runs that had to end before (control dependencies). Recovered and repeated runs do not count.
     """
-    state, until = known.state, _until(known, generations, root)
-    runs = [unit.run for unit in units_of(known, _runs(generations))]
+    state, until = generations.state, _until(generations, provenance, root)
+    runs = [unit.run for unit in units_of(generations, _runs(provenance))]
     runs += _newest_runs(state, until)
     if policy.follow_control:
-        runs += control_upstream(state, _runs(generations))
+        runs += control_upstream(state, _runs(provenance))
     # The failed loads that the state of the dataset names, even if they wrote nothing: distance 1
     # is a job that writes the dataset itself.
     runs += [b.run for b in blockers_of(state, root) if b.distance == 1 and b.run is not None]
@@ -212,7 +211,7 @@ def _failed_runs(
         doubt = doubt_of_completion(run)
         if not (is_failed(state, run) or is_lost(state, run) or doubt):
             continue
-        used = until.get(known.levels.owner(run, Level.TASK).key.job, {})
+        used = until.get(generations.levels.owner(run, Level.TASK).key.job, {})
         # A failed element of a mapped task does not count if others wrote all that was used.
         others = outputs_of_other_elements(state, run) if used else ()
         if used and all(n in others or is_recovered(state, run, n, t) for n, t in used.items()):
@@ -228,20 +227,20 @@ def _failed_runs(
 
 
 def _until(
-    known: Generations, generations: Walked, root: Node
+    generations: Generations, provenance: Walked, root: Node
 ) -> dict[JobRef, dict[DatasetName, float]]:
     """Return, by upstream job and dataset, the end of the last run that read what the job wrote.
 
     For the writers of the dataset itself, it is infinity. Times are in microseconds.
     """
     found: dict[JobRef, dict[DatasetName, float]] = defaultdict(dict)
-    for generation in generations:
-        for flow in known.flows_into(generation):
+    for generation in provenance:
+        for flow in generations.flows_into(generation):
             job, name = flow.source.job, flow.dataset
-            if flow.source in generations and is_job(job):
-                end = last_use(known, flow, generation)
+            if flow.source in provenance and is_job(job):
+                end = last_use(generations, flow, generation)
                 found[job][name] = max(end, found[job].get(name, 0))
-    for writer in known.writing(root.dataset_name):
+    for writer in generations.writing(root.dataset_name):
         if is_job(writer.job):
             found[writer.job][root.dataset_name] = inf
     return found
@@ -274,22 +273,22 @@ def _newest(state: State, runs: Iterable[Run]) -> Run | None:
     return max(runs, key=partial(place_of_run, state), default=None)
 
 
-def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+def _late(generations: Generations, provenance: Walked, root: Node) -> Iterator[Finding]:
     """Yield findings about late pipelines upstream, and the dataset if it is late or blocked.
 
     If it is not blocked, also yield the blocked datasets upstream, because it contains old data.
     The pipelines are those of the runs of the provenance.
     """
-    roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
-    found = [late_job(job) for job in late(known.state, sorted(roots))]
+    roots = {generations.levels.lineage(run)[-1].key.job for run in _runs(provenance)}
+    found = [late_job(job) for job in late(generations.state, sorted(roots))]
     yield from found
-    health = health_of(known.state, root)
+    health = health_of(generations.state, root)
     remedy = "write it again once the cause is corrected; `headwater health` names it"
     if health["state"] == "blocked" or (health["state"] == "late" and not found):
         yield finding("late", root, f"is {health['state']}: {health['message']}", remedy)
     if health["state"] != "blocked":
-        for name in sorted(only_datasets({n for e in generations.values() for n in e.reads})):
-            health = health_of(known.state, node := Node.of_dataset(name))
+        for name in sorted(only_datasets({n for e in provenance.values() for n in e.reads})):
+            health = health_of(generations.state, node := Node.of_dataset(name))
             if health["state"] == "blocked":
                 yield finding("late", node, f"is blocked: {health['message']}", remedy)
 
@@ -303,25 +302,29 @@ def _removal_finding(root: Node, removal: Removal) -> Finding:
     return {**found, "at": removal["at"]}
 
 
-def _failed_checks(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+def _failed_checks(generations: Generations, provenance: Walked, root: Node) -> Iterator[Finding]:
     """Yield findings about failed checks of the dataset and of all datasets upstream.
 
     A check of another version of a dataset does not count. Without reported versions, times decide.
     """
-    state = known.state
-    for name, versions in sorted(_upstream_versions(state, generations, root).items()):
+    state = generations.state
+    for name, versions in sorted(_upstream_versions(state, provenance, root).items()):
         by_version: dict[str | None, list[Check]] = defaultdict(list)
         for check in checks_of(state, name):
             if check.version in versions:
                 by_version[check.version].append(check)
-            elif not (check.version and versions) and _is_about(known, check, name, generations):
+            elif not (check.version and versions) and _is_about(
+                generations, check, name, provenance
+            ):
                 by_version[None].append(check)
         for checks in by_version.values():
             for failure in current_failures(state, checks):
                 yield failed_checks(Node.of_dataset(name), [failure])
 
 
-def _is_about(known: Generations, check: Check, name: DatasetName, provenance: Walked) -> bool:
+def _is_about(
+    generations: Generations, check: Check, name: DatasetName, provenance: Walked
+) -> bool:
     """Return True unless a check examined only data that was written after that of a provenance.
 
     It examined what each job wrote last before it, and what was written meanwhile. The result for
@@ -329,12 +332,12 @@ def _is_about(known: Generations, check: Check, name: DatasetName, provenance: W
 
     `provenance` has the generations whose data the gate is about.
     """
-    times = known.times
+    times = generations.times
     used = {times.of_writes(g, name).start for g in provenance if name in g.edges.writes}
     examined: list[float] = []  # the starts of the writes whose data the check may have examined
-    for ref in known.writers(name):
+    for ref in generations.writers(name):
         before: list[float] = []  # of this job, up to the check
-        for generation in known.history_of_writes(ref, name):
+        for generation in generations.history_of_writes(ref, name):
             if name in generation.only_created:
                 continue
             began, ended = times.of_writes(generation, name)
@@ -345,12 +348,10 @@ def _is_about(known: Generations, check: Check, name: DatasetName, provenance: W
     return not (used and examined) or min(examined) <= max(used)
 
 
-def _upstream_versions(
-    state: State, generations: Walked, root: Node
-) -> dict[DatasetName, set[str]]:
+def _upstream_versions(state: State, provenance: Walked, root: Node) -> dict[DatasetName, set[str]]:
     """Return the upstream datasets with the versions that producers reported."""
     found: dict[DatasetName, set[str]] = {root.dataset_name: set()}
-    for run in _runs(generations):
+    for run in _runs(provenance):
         for uses in (run.inputs, run.outputs):
             for name, use in uses.items():
                 versions = found.setdefault(state.identity.primary(name), set())
@@ -358,14 +359,14 @@ def _upstream_versions(
     return found
 
 
-def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Finding]:
+def _incomplete(generations: Generations, provenance: Walked, policy: Policy) -> Iterator[Finding]:
     """Yield a finding per measure of completeness in which a provenance is below the policy.
 
     An unknown share violates it, too.
     """
     if not policy.completeness:
         return
-    results = measure_units(known, units_of(known, _runs(generations)))
+    results = measure_units(generations, units_of(generations, _runs(provenance)))
     for measure, minimum in policy.completeness.items():
         share, findings = results[measure]["share"], results[measure]["findings"]
         is_unknown = share is None and bool(findings)
@@ -379,15 +380,12 @@ def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iter
             yield {**findings[0], "severity": "error", "message": message}
 
 
-def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
-    """Yield findings about PII columns of the dataset and of the inputs of upstream models.
-
-    `generations` are those of the provenance.
-    """
-    tags = Tags(known, generations.keys())
+def _pii(generations: Generations, provenance: Walked, root: Node) -> Iterator[Finding]:
+    """Yield findings about PII columns of the dataset and of the inputs of upstream models."""
+    tags = Tags(generations, provenance.keys())
     checked = {root.dataset_name}
-    for edges in generations.values():
-        if any(_is_model(known.state, name) for name in edges.writes):
+    for edges in provenance.values():
+        if any(_is_model(generations.state, name) for name in edges.writes):
             checked |= only_datasets(edges.reads)
     for tagged in (tagged for name in sorted(checked) for tagged in tags.of(name)):
         if tagged.tag.is_pii:
@@ -409,5 +407,5 @@ def _is_model(state: State, name: DatasetName) -> bool:
     return any(str(book.get("datasetType").get("datasetType")).upper() == "MODEL" for book in books)
 
 
-def _runs(generations: Iterable[Generation]) -> list[Run]:
-    return [run for generation in generations for run in generation.runs]
+def _runs(provenance: Iterable[Generation]) -> list[Run]:
+    return [run for generation in provenance for run in generation.runs]
