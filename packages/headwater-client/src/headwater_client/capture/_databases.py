@@ -232,7 +232,9 @@ def add(
     `others` are further inputs, and `files` are the files that the text writes. `is_known` is False
     if the text also reads other data. `is_readable` is False if the server cannot complete the
     names in the text. Temporary tables are replaced by their sources in the returned query. A table
-    that is created only if it does not exist is not written if it existed.
+    that is created only if it does not exist is not written if it existed; if that is unknown
+    (None), the query is not whole. In an open transaction, a removal or another write without rows
+    counts once it is committed.
     """
     execution = execution or Execution()
     existed = [execution.existing.get(parts) for parts in found.conditional]

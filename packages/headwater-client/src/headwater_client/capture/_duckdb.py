@@ -248,7 +248,9 @@ def _connection(connection: Any, *, is_changed: bool = False) -> _Connection:
 def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
     """Record a query: a text with USE statement by statement, since names depend on their order.
 
-    The result is bound to the sources of the query if all are known.
+    `found` is what `_before_query` returned. A query is only built (`is_built`) by functions such
+    as `sql`: it runs when its result is used, so that its end is unknown, unless it changes
+    something. The result is bound to the sources of the query if all are known.
     """
     if found is None:
         return

@@ -174,5 +174,6 @@ class Latest(LazyGraph):
             return LevelGraph.build(self._generations, None, self._generations.effective(ref))
 
         if any(generation.only_created for generation in self._generations.effective(ref)):
-            return build([])  # it depends on other jobs
+            # Whether a generation that only created a table counts depends on its other writers.
+            return build([])
         return self._generations.derived(ref, "latest edges", build)

@@ -123,7 +123,7 @@ def related(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
     """Return some datasets, all folders that they are in, and all files in them.
 
     Their derivations may change if the names, the folders or the first writers of these datasets
-    change.
+    change: a first writer of a file ends that the file comes from its folder.
     """
     found = datasets_of(state, names)
     for dataset in tuple(found):

@@ -31,7 +31,8 @@ _WITHOUT_ROWS = ("CREATE", "ALTER")
 def emptied_before(state: State, name: DatasetName, time: float) -> float:
     """Return the time since which written rows were in a dataset at `time`; -inf for all rows.
 
-    A renamed dataset takes the rows of another one, which the renaming job reads.
+    Rows that were written earlier were removed or replaced before `time`. A renamed dataset takes
+    the rows of another one, which the renaming job reads.
     """
     found = removals(state, name)
     position = bisect_left(found, time, key=lambda removal: removal.time)

@@ -70,7 +70,8 @@ class ControlSteps:
         """Return the jobs one control edge upstream or downstream of a node, sorted.
 
         A job inside of a pipeline whose pipeline has control edges also leads to the near end of
-        that pipeline, so that a walk leaves the pipeline there.
+        that pipeline, so that a walk leaves the pipeline there; unless an edge leads on to another
+        job inside.
         """
         deadline.check()
         if stop.node.type != "job":

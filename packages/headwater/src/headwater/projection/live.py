@@ -271,8 +271,9 @@ class Live:
     def _advance(self, entries: Sequence[Entry], appended: Appended) -> None:
         """Pass the new ones of appended entries to the readers.
 
-        If another process has appended rows before them, all rows since are read from the log
-        instead, so that they are applied in the order of the log.
+        `appended` has the last `seq` (number in the log) before and after the entries. If another
+        process has appended rows before them, all rows since are read from the log instead, so that
+        they are applied in the order of the log.
         """
         if appended.before != self._seq:  # another process has written
             self._catch_up()

@@ -38,6 +38,7 @@ class Group:
         check: bytes | None = None,
         is_unbounded: bool = False,
     ) -> None:
+        """Complete rules without a replacement: they keep their first group and mask the rest."""
         self.markers = (markers,) if isinstance(markers, str) else markers
         self.rules = [(rule, rf"\1{MASK}") if isinstance(rule, str) else rule for rule in rules]
         self._check = check

@@ -107,6 +107,7 @@ class Redactor:
         lower = raw.lower()
         for index in {index for index, _ in _FINDER.find(lower)}:
             groups = _GROUPS_OF.get(_MARKERS[index])
+            # The marker without groups is an escaped character (`_ESCAPE`).
             if groups is None or any(group.may_match(lower) for group in groups):
                 return True
         return False

@@ -219,8 +219,8 @@ class _Portions:
         self._raw, self._start = raw, start
         self._most = reader.options.most_events
         self._largest = reader.options.largest_event
-        self._events: list[tuple[int, int]] = []
-        self._next = 0
+        self._events: list[tuple[int, int]] = []  # the begin and end of each in `raw`
+        self._next = 0  # the index of the next event to read
         self.limiter = reader.parsing
         self.items = Items(redactor)
         self.count = 0

@@ -177,8 +177,9 @@ def changes_in(
 def _swaps_in(statements: list[str], targets: set[str]) -> dict[str, str]:
     """Return the changes of swapped tables that are not renames, by the last part of each name.
 
-    If the text wrote one of them before the swap, both have other rows now. Unless both are among
-    `targets` (last parts of the outputs' names), neither has a change (an empty text).
+    If the text filled one of them before the swap, both have other rows now: `TRUNCATE refilled`
+    (emptied and filled again). Unless both are among `targets` (last parts of the outputs' names),
+    neither has a change (an empty text).
     """
     found: dict[str, str] = {}
     for place, statement in enumerate(statements):
