@@ -1,4 +1,4 @@
-"""The work for the tree of a run grows linearly with the number of its inputs or outputs."""
+"""The work for trees and graphs grows linearly with the inputs and outputs of runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node
+from headwater.graph.walk import reach
+from headwater.lineage.neighborhood import graph_around
 from headwater.lineage.queries import tree_answer
+from headwater.lookup import find_node
 from packages.headwater.tests.support.explicit import dataset, into, run_event
 
 _COUNT, _MORE = 60, 4
@@ -77,6 +82,39 @@ def test_work_for_a_tree_grows_linearly_with_the_datasets_of_a_run(
         (leaf,) = trees[0][direction]["children"]
         assert leaf["name"] == "big"
         assert len(leaf["children"]) == count
+        return call_count
+
+    assert calls(_COUNT * _MORE) < _MOST_GROWTH * calls(_COUNT)
+
+
+def _staged(build: Any, count: int) -> list[Json]:
+    """Return the events of a pipeline that stages and merges tables, and of one that reads all."""
+    tables = range(count)
+    of_load: Json = {"parent": ("0", "load")}
+    events = [build.run("COMPLETE", "0", "load", "08:00:00", kind="AIRFLOW/DAG")]
+    for step, source, target in (
+        ("stage", "file|/", "db|staging"),
+        ("merge", "db|staging", "db|d"),
+    ):
+        for n in tables:
+            ends = {"reads": (f"{source}{n}",), "writes": (f"{target}{n}",)}
+            run = (f"{step}{n}", f"load.{step}{n}", "08:10:00")
+            events.append(build.run("COMPLETE", *run, **ends, **of_load))
+    read: Json = {"reads": tuple(f"db|d{n}" for n in tables), "writes": ("db|out",)}
+    return [*events, build.run("COMPLETE", "report", "report", "09:00:00", **read)]
+
+
+@pytest.mark.replay
+def test_work_for_a_walk_between_pipelines_grows_linearly_with_their_datasets(build: Any) -> None:
+    def calls(count: int) -> int:
+        state = build.state(*_staged(build, count))
+        root = find_node(state, "out")
+        reached: list[dict[Node, int]] = []
+        call_count = _calls(
+            lambda: reached.append(reach(graph_around(state, root, Level.PIPELINE), root, "up", 9))
+        )
+        names = {node.name for node in reached[0]}
+        assert names == {"out", "report", "load"}.union(*({f"d{n}", f"/{n}"} for n in range(count)))
         return call_count
 
     assert calls(_COUNT * _MORE) < _MOST_GROWTH * calls(_COUNT)

@@ -111,10 +111,16 @@ class PipelineGraph:
         """Wrap a graph; `is_used` returns True if a task derived another dataset from a dataset."""
         self._graph, self._root, self._is_used = graph, root, is_used
         self.has_job, self.writers_of, self.linked = graph.has_job, graph.writers_of, graph.linked
+        self._edges: dict[JobRef, Edges] = {}
 
     def edges_of(self, ref: JobRef) -> Edges:
-        """Return the edges of a job without inner datasets, with new sets: the graph must not
-        change.
+        """Return the edges of a job without inner datasets; a walk needs them for each step."""
+        if ref not in self._edges:
+            self._edges[ref] = self._without_inner(ref)
+        return self._edges[ref]
+
+    def _without_inner(self, ref: JobRef) -> Edges:
+        """Return the edges of a job with new sets, because the graph must not change.
 
         An inner dataset is no input of its job, and an output only as its result (no task derived
         data from it). Of an inner root, only the edges to its readers remain.
