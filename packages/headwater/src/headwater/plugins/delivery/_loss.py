@@ -179,7 +179,7 @@ def _dataset_facts(
         yield "models", own
     for link in parse_columns(facet_of(dataset, "columnLineage")).links:
         source = ("dataset", *dataset_name(link.namespace, link.name))
-        if source != own:
+        if source != own:  # the source of a column is an input, also if no list names it
             yield "data edges", (job, "inputs", source)
         if link.target != EVERY_ROW:
             yield "column edges", (job, (*own, link.target), (*source, link.field))

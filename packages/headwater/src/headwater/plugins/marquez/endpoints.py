@@ -275,7 +275,7 @@ def _find_job(state: State, namespace: str, name: str) -> Job:
     job = job or state.jobs.get(JobRef(namespace, without_build(name)))
     if job is not None:
         return job
-    for ref, candidate in state.jobs.items():
+    for ref, candidate in state.jobs.items():  # the names of parents are only determined if needed
         if name.endswith(ref.name.rsplit(".", 1)[-1]) and name == _marquez_name(state, candidate):
             return candidate
     raise NotFoundError(f"Job '{name}' not found.")

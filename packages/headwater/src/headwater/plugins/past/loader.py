@@ -151,7 +151,11 @@ class Loader:
             yield from map(job_key, job.children or ())
 
     def _walk(self, kind: str, way: Way, type_: str, names: list[str]) -> Iterator[Key]:
-        """Yield the keys of a node on a walk ("walk"), or of the next nodes ("uses")."""
+        """Yield the keys of a node on a walk ("walk"), or of the next nodes ("uses").
+
+        Upstream of a dataset are the jobs that wrote it, and of a job the datasets that it read;
+        downstream the other way. A job also needs the jobs above it.
+        """
         if kind == "walk":
             named = job_key(JobRef(*names)) if type_ == "job" else dataset_key(DatasetName(*names))
             yield from (named, ("uses", way, type_, *names))

@@ -60,7 +60,7 @@ def provenance_answer(
     walked = origin(generations, root, version)
     entries = _entries(generations, walked, level_of(level))
     entries.sort(key=lambda entry: (entry.started, entry.job), reverse=True)
-    source_versions = {
+    source_versions = {  # of the datasets upstream that no known run wrote
         name: {version for entry in entries for version in entry.reads.get(name, ())}
         for name in sources_of(walked, root)
     }

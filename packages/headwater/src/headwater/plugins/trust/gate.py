@@ -179,7 +179,10 @@ def _deleted_sources(generations: Generations, provenance: Walked, root: Node) -
 def _unknown_sources(
     state: State, provenance: Walked, root: Node, patterns: Iterable[str]
 ) -> Iterator[Finding]:
-    """Yield findings about source datasets of a provenance whose names match no pattern."""
+    """Yield findings about sources of a provenance whose names match no pattern.
+
+    Sources are the datasets that no known run wrote, and the dataset itself if none wrote it.
+    """
     for source in sorted(sources_of(provenance, root)):
         names = [f"{name.namespace}:{name.name}" for name in state.identity.names(source)]
         if not any(fnmatchcase(name, pattern) for name in names for pattern in patterns):
