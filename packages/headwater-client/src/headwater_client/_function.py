@@ -273,7 +273,11 @@ def _described(
     ancestors: tuple[RunRef, RunRef] | None,
     *datasets: Sequence[Dataset],
 ) -> ReportedRun:
-    """Return the run with its datasets, and the docstring and git location of its function."""
+    """Return the run with its datasets, and the docstring and git location of its function.
+
+    `function` is None for a block of code. `ancestors` are the parent and the root, and `datasets`
+    the inputs and the outputs.
+    """
     from headwater_client._declared import Declaration, Declared
     from headwater_client._declared_run import declared_run
 

@@ -91,7 +91,11 @@ def run(arguments: Sequence[str], program: str = "headwater") -> int:
 def _declared(
     file: Path | None, command: Sequence[str], environment: Mapping[str, str]
 ) -> Declared:
-    """Read the declaration; without one, a Python script is a job with the name of its file."""
+    """Read the declaration of the job; `file` is that of the option --file.
+
+    Without one and without a lineage.yaml in this folder, a Python script is a job with the name of
+    its file, which declares no datasets. Raises ConfigError for another command.
+    """
     default = Path("lineage.yaml")
     if file is None and not default.exists() and (name := script_name(command)):
         namespace = environment.get("OPENLINEAGE_NAMESPACE") or "default"

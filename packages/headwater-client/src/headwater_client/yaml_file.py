@@ -73,7 +73,11 @@ def _check_size(content: str | bytes, where: str, *, may_alias: bool) -> None:
 
 
 def _size_problem(event: object, depth: int, values: float, *, may_alias: bool) -> str | None:
-    """Return the problem at an event of a YAML text, given its levels and the values so far."""
+    """Return the problem at an event of a YAML text, None without one.
+
+    `depth` is the number of open lists and mappings, and `values` the number of values so far,
+    where an alias counts as all that it stands for: a short text may stand for billions.
+    """
     alias = getattr(event, "anchor", None) if type(event).__name__ == "AliasEvent" else None
     if alias and not may_alias:
         return f"received the alias *{alias}, expected its value: aliases are not allowed"

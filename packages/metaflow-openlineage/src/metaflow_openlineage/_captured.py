@@ -43,7 +43,11 @@ class Lineage:
         ]
 
     def marked(self) -> list[Dataset]:
-        """Return the outputs; those with unknown sources get a facet that says so."""
+        """Return the outputs; those with unknown sources get a facet that says so.
+
+        Sources are unknown if a library wrote the data and its origin was lost; the server then
+        takes all inputs of the step as possible sources. A step without inputs needs no facet.
+        """
         from headwater_client._captured_run import coarse_facet
 
         return [

@@ -81,7 +81,11 @@ class Tables:
 
 
 def read_command(tokens: Sequence[Token], dialect: str, found: Tables) -> bool:
-    """Add the effect of a statement that reads and writes no rows; return False for others."""
+    """Add the effect of a statement that reads and writes no rows; return False for others.
+
+    A DELETE without a condition (or with a true one) is a TRUNCATE. A SET of the schema or the
+    search path may change what names mean: `used` gets an empty name.
+    """
     words = [token.word for token in tokens] or [""]
     first, rest = words[0], tokens[1:]
     if first == "SET":

@@ -269,7 +269,12 @@ def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
 
 
 def _record(capture: Capture, about: Any, database: _Connection, result: Any) -> None:
-    """Record a text with its tables, Python objects, connection, parameters and execution."""
+    """Record a text with its tables, Python objects, connection, parameters and execution.
+
+    Inputs are the tables, the files, and the datasets that the objects are the content of; if those
+    of an object are unknown, or parameters may name tables, the inputs are not known completely.
+    The result is bound to the inputs if all are known.
+    """
     sql, tables, objects, connection, parameters, execution = about
     for parts in tables.used:
         database.use(parts)

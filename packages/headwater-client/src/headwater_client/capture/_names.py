@@ -105,7 +105,11 @@ def _without_pattern(path: str) -> str:
 
 
 def _name_of_open_file(value: Any) -> Name | None:
-    """Return the name of a local file that Python opened, or of a file that fsspec opened."""
+    """Return the name of a local file that Python opened, or of a file that fsspec opened.
+
+    fsspec's has its `path` and file system. A local file must exist: the `name` of other objects is
+    no path.
+    """
     path, filesystem = getattr(value, "path", None), getattr(value, "fs", None)
     if isinstance(path, str) and filesystem is not None:
         return name_of_path(path, filesystem)

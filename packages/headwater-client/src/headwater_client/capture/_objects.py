@@ -30,7 +30,11 @@ def _before_request(capture: Capture, call: Call) -> None:
 
 
 def _after_request(capture: Capture, call: Call, found: None, result: Any) -> None:
-    """Record a request of boto3 to S3: an object that was read, written or copied."""
+    """Record a request of boto3 to S3: an object that was read, written or copied.
+
+    `call.args` are the client, the name of the operation and its parameters. The body of a response
+    is bound to the object. The sources of a written object are known only for a copy.
+    """
     client, operation, parameters = call.args[:3]
     if client.meta.service_model.service_name != "s3" or "Bucket" not in parameters:
         return

@@ -92,7 +92,10 @@ def _state(value: Any) -> Any:
 
 
 def fields_of(value: Any) -> tuple[tuple[str, str], ...]:
-    """Return the columns and types of a pandas or Polars frame or a PyArrow table, up to 500."""
+    """Return the columns and types of a pandas or Polars frame or a PyArrow table.
+
+    Empty for other objects, for more than 500 columns, and if a column has a name that is no text.
+    """
     module, kind = type(value).__module__.partition(".")[0], type(value).__name__
     columns: Iterable[tuple[Any, Any]] = ()
     if module in ("pandas", "polars") and kind == "DataFrame":

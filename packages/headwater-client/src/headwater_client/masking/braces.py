@@ -111,7 +111,11 @@ class _Scanner:
         self._list: list[int] = []  # positions of secret names in the last closed list
 
     def read(self, match: re.Match[str]) -> None:
-        """Read a token."""
+        """Read a token: pass it on by its kind; each one but a comment counts as a token of the
+        argument.
+
+        A token without a kind of its own, such as a number, ends the name before it.
+        """
         kind = match.lastgroup
         frame = self._frames[-1]
         if kind == "comment":
@@ -256,7 +260,12 @@ class _Scanner:
         del self._frames[:-_DEEPEST]
 
     def _end_argument(self, frame: _Frame) -> None:
-        """End an argument at a comma: after a secret name, the next one may be its value."""
+        """End an argument at a comma: after a secret name, the next one may be its value.
+
+        A name counts only if it is the whole argument. Of a constant such as DB_PASSWORD_KEY, the
+        name is what precedes the suffix. The next argument is also read as a value if all are
+        (`is_secret`), or if the list of names before has a secret one in its place (`places`).
+        """
         name = frame.name if frame.is_text else _CONSTANT_END.sub("", frame.name)
         is_name = frame.tokens == 1 and is_secret_name(name)
         if is_name and not frame.is_text:

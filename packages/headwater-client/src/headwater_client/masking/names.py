@@ -88,7 +88,11 @@ def is_secret_name(name: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def _strength(name: str) -> Strength:
-    """Return how strongly a name marks its value as secret; its end decides, without separators."""
+    """Return how strongly a name marks its value as secret; its end decides, without separators.
+
+    `DB_PASSWORD2` ends like `password`. Short words count only as the whole last word: `db_pass`,
+    but not `compass`. `fs.azure.account.key.x` names the key of a storage.
+    """
     letters = _NOT_LETTERS.sub("", name.lower()).rstrip("0123456789")
     if letters.endswith(_ALL_PASSWORDS):
         return "password"

@@ -254,7 +254,10 @@ def _is_printer(words: list[_Word]) -> bool:
 
 
 def _reads_secret(words: list[_Word]) -> bool:
-    """Return True if a command reads a secret from its input."""
+    """Return True if a command reads a secret from its input.
+
+    `docker login --password-stdin`, `chpasswd`, `read PASSWORD`, `sudo -S` and `passwd --stdin`.
+    """
     texts = [word.text for word in words]
     if any(text in ("--password-stdin", "--with-token", "chpasswd") for text in texts):
         return True

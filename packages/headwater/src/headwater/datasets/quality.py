@@ -103,7 +103,12 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
 
 
 def _checked(state: State, name: DatasetName, check: Check) -> Check:
-    """Return a check in which the tests that were not run (`datasets.not_run`) have no result."""
+    """Return a check as it counts: with thresholds, and without the results of tests that were not
+    run.
+
+    A test was not run if it has no result of its own and its run lacked the data of the dataset
+    (`datasets.not_run`).
+    """
     check = _with_thresholds(state, check)
     if check.run is None or all(map(has_result, check.assertions)):
         return check

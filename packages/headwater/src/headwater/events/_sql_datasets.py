@@ -77,7 +77,11 @@ def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets
 
 
 def _with_table_change(facet: Json, outputs: _Datasets) -> _Datasets:
-    """Add the DROP or TRUNCATE that the SQL text of a Spark plan states, as a facet of outputs."""
+    """Add the DROP or TRUNCATE that the SQL text of a Spark plan states, as a facet of outputs.
+
+    `facet` is the facet with the plan. An output counts if the text names its table, by the last
+    part; a change that it reports itself stays. Renames have two tables and are recorded elsewhere.
+    """
     change = change_of(facet) if outputs else None
     if change is None or change.kind == "RENAME":
         return outputs

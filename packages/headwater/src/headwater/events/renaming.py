@@ -15,7 +15,11 @@ LINEAGE_FACETS = ("columnLineage", "lineage")
 
 
 def rename_datasets(part: Any, name: Name) -> Any:
-    """Return JSON with every dataset renamed by a function of namespace and name."""
+    """Return JSON with every dataset renamed by a function of namespace and name.
+
+    A dataset is any object with a namespace and a name, at any depth, such as in facets; an object
+    of type JOB is none.
+    """
     if isinstance(part, list):
         return [rename_datasets(item, name) for item in part]
     if not isinstance(part, dict):

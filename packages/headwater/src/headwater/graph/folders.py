@@ -51,7 +51,10 @@ def _derived_edges(state: State, name: DatasetName) -> Edges:
 
 
 def renames(state: State, name: DatasetName) -> set[tuple[DatasetName, int]]:
-    """Return the former names of the datasets to which DatasetEvents gave a name, with times."""
+    """Return the former names of a dataset that got its name by DatasetEvents, with the times.
+
+    Renames by runs are edges of these runs. A former name that is joined with the new one is none.
+    """
     changes = (change for record in records_of(state, name) for change in record.lifecycle or ())
     return {
         (former, change.stamp.time)
@@ -224,7 +227,10 @@ def _in_folder(state: State, folder: DatasetName) -> Iterator[DatasetName]:
 
 
 def _folder_of(state: State, file: DatasetName) -> set[DatasetName]:
-    """Return the innermost written folder above a dataset that no job wrote."""
+    """Return a set of the innermost written folder above a dataset, if no job wrote the dataset.
+
+    Otherwise it is empty, and also if the folder is another table of a catalog (`_contains`).
+    """
     if not state.files or is_written(state, file):
         return set()
     above = (f for name in state.identity.names(file) for f in _known_folders(state, name))

@@ -416,7 +416,10 @@ class Generations(RunValues):
         return self._histories[ref]
 
     def _declared(self, ref: JobRef) -> list[Generation]:
-        """Return the generation of a derivation, or of a job with declared edges and no runs."""
+        """Return the generation of a derivation, or of a job with declared edges and no runs.
+
+        Empty for other jobs: the runs of a job replace what its JobEvent declared.
+        """
         if (derived := derived_dataset(ref)) is not None:
             return folders.derived_generations(self.state, derived)
         if self.owners(ref) or self._members(ref):

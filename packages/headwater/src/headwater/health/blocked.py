@@ -178,7 +178,10 @@ def _families_behind(state: State) -> set[Family]:
 
 
 def _failures_above(state: State, node: Node) -> Sequence[Blocker]:
-    """Return the failed jobs and checks behind which a node is; see `_behind`."""
+    """Return the failed jobs and checks behind which a node is; see `_behind`.
+
+    A partial state has no such index, so the failures among the nodes upstream are determined.
+    """
     if not isinstance(state, PartialState):
         return _behind(state).get(node, ())
     state.will_walk("up", *node)

@@ -210,7 +210,12 @@ def _readers(generations: Generations, name: DatasetName) -> list[JobRef]:
 
 
 def _orphan(generations: Generations, name: DatasetName, users: list[JobRef]) -> _Orphan:
-    """Describe a dataset for comparison: its name, its fields, and when its users used it."""
+    """Describe a dataset for comparison: its name, its fields, and when its users used it.
+
+    `users` are its readers or its writers. The name is divided into the last part (without the
+    ending of a file) and the parts above, innermost first. Times are those of the first and last
+    use.
+    """
     *parents, title = _PARTS.findall(FILE_ENDING.sub("", name.name.lower())) or [name.name.lower()]
     spans = [
         times(generation, name)

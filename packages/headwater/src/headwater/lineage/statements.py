@@ -84,7 +84,11 @@ class Statements(NamedTuple):
 
 
 def combined_statements(parts: Iterable[Statements]) -> Statements:
-    """Return the statements of several runs; the text of one may name what another lacks."""
+    """Return the statements of several runs, as if they were one.
+
+    An edge is contradicted only if no run's SQL text has it: the text of one may name what another
+    lacks. It is only possible if it is so in all runs.
+    """
     every = [part for part in parts if part.found]
     found = frozenset(item for part in every for item in part.found)
     is_named = any(item.kind == "sql" for item in found)

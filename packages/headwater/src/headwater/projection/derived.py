@@ -244,7 +244,10 @@ def versions_of(run: Run, use: Use) -> list[str]:
 
 @_cached_per_revision
 def _outcome_without_events(state: State, run: Run) -> Outcome:
-    """Return the outcome of a run without events; it is over when all of its children are."""
+    """Return the outcome of a run without events; it is over when all of its children are.
+
+    Its end is the last of theirs. Without an end, it is RUNNING, or NEW if no run below has events.
+    """
     ends = [descendant.end for descendant in _nearest_with_events(state, run)]
     over = [end for end in ends if end is not None]
     if not over or len(over) < len(ends):

@@ -121,7 +121,10 @@ def _renames_in(statement: str) -> list[tuple[str, str]]:
 
 
 def _one_rename_each(statement: str) -> list[str]:
-    """Return a statement that renames several tables as one statement per table."""
+    """Return a statement that renames several tables as one statement per table.
+
+    Two tables that get each other's name are one swap. Other statements are returned unchanged.
+    """
     pairs = _renames_in(statement)
     if not pairs:
         return [statement]
