@@ -458,3 +458,13 @@ def test_unknown_verdict_names_only_the_jobs_without_column_lineage(build: Any) 
     assert {"copy", "model"} <= {node["name"] for node in answer["possible"]}
     (reason,) = [r for r in answer["drop"]["reasons"] if r["kind"] == "no_column_lineage"]
     assert reason["message"] == "1 downstream node reported no column lineage: copy."
+
+
+def test_unknown_verdict_names_the_producer_that_reported_no_column_lineage(build: Any) -> None:
+    copy = build.run("COMPLETE", "2", "copy", "09:00:00", reads=("db|a",), writes=("db|b",))
+    producer = "https://github.com/OpenLineage/OpenLineage/tree/1.40.1/integration/flink"
+    copy["job"]["facets"]["jobType"] = {"_producer": producer, "processingType": "BATCH"}
+    state = build.state(derive(build, "1", "08", "load", a__y=[("file.y", IDENTITY)]), copy)
+    (reason, *_) = impact_answer(state, "db:a", "y")["drop"]["reasons"]
+    name = "copy (flink 1.40.1)"
+    assert reason["message"] == f"1 downstream node reported no column lineage: {name}."

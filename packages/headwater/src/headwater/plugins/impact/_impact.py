@@ -32,6 +32,7 @@ from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.columns import Step, columns_below
 from headwater.lineage.models import AffectedNode
+from headwater.lineage.producers import producer_of_run
 from headwater.lineage.tags import Tags, tags_of_tree
 from headwater.lineage.timed_walk import TimedWalk
 from headwater.lineage.walked_graph import replaced
@@ -72,7 +73,8 @@ class ColumnImpact(NamedTuple):
     possible: Affected
     """Jobs that read such a dataset without column lineage, and everything downstream of them."""
     unreported: list[str]
-    """The names of these jobs, and of views without column lineage; no others in `possible`."""
+    """The names of these jobs, with their producers, and of views without column lineage; no others
+    in `possible`."""
 
 
 def column_impact(generations: Generations, root: Node, field: str, depth: int) -> ColumnImpact:
@@ -105,8 +107,16 @@ def column_impact(generations: Generations, root: Node, field: str, depth: int) 
         described(found.direct),
         described(found.indirect),
         [describe.node(n, steps[n]) for n in sorted(possible & set(steps), key=_by(steps))],
-        [node.name for node in sorted(blamed, key=_by(steps))],
+        [_with_producer(generations, node) for node in sorted(blamed, key=_by(steps))],
     )
+
+
+def _with_producer(generations: Generations, node: Node) -> str:
+    """Return the name of a node; for a job, with the producer of its newest run."""
+    state = generations.state
+    run = newest_run(state, node.job_ref) if node.type == "job" else None
+    producer = producer_of_run(state, run) if run is not None else None
+    return f"{node.name} ({producer})" if producer else node.name
 
 
 def _by(steps: Mapping[Node, int]) -> Callable[[Node], tuple[int, Node]]:
