@@ -118,7 +118,7 @@ class QueryRun(NamedTuple):
 
 
 def captured_queries(capture: Capture) -> Iterator[QueryRun]:
-    """Yield the SQL texts that libraries ran."""
+    """Yield the SQL texts that libraries ran, named by their hash, such as `query_1a2b3c4d`."""
     from headwater_client._captured_run import text_facets
 
     for query in capture.queries:

@@ -48,7 +48,11 @@ def run_event(
     outputs: Iterable[Dataset] = (),
     at: datetime | None = None,
 ) -> ev.RunEvent:
-    """Create an event of the run `ref` at a time; without one, now."""
+    """Create an event of the run `ref` at a time; without one, now.
+
+    The version of Metaflow is added to the run's facets. Datasets with the same name and version
+    are one (`merge`).
+    """
     from metaflow.metaflow_version import get_version
 
     version: Callable[[], str | None] = get_version

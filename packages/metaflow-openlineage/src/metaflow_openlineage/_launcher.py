@@ -83,7 +83,12 @@ class FlowRun:
         self._emitter.emit(facets.run_event(state, task or self._ref, run_facets, job_facets))
 
     def launch(self, task: Any, environ: dict[str, str]) -> None:
-        """Prepare an attempt: its upstream tasks have succeeded, its previous attempt failed."""
+        """Prepare an attempt: its upstream tasks have succeeded, its previous attempt failed.
+
+        `environ` is the environment of its process. If the backend has used up more than half of
+        this process's patience, the task waits for it only briefly. If the previous attempt was
+        killed, its missing end is sent.
+        """
         environ[LOCATION] = json.dumps(self._location)
         if self._emitter.patience < self.settings.timeout / 2:
             environ["METAFLOW_OPENLINEAGE_TIMEOUT"] = str(min(SHORT_TIMEOUT, self.settings.timeout))

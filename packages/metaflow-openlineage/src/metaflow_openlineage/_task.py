@@ -275,7 +275,11 @@ class TaskRun:
         return end
 
     def _add_query(self, query: Query) -> None:
-        """Add the inputs and outputs of a query to the step; its outputs depend on its inputs."""
+        """Add the inputs and outputs of a query to the step; its outputs depend on its inputs.
+
+        Inputs of a query with outputs (`_consumed`) feed only these outputs, not the other outputs
+        of the step. Outputs with declared sources keep them.
+        """
         if not query.outputs:
             self.inputs += query.inputs
             return

@@ -164,7 +164,7 @@ def _names(tokens: Sequence[Token], dialect: str) -> list[Table]:
 
 
 def _named(tokens: Sequence[Token], dialect: str) -> tuple[Table, int]:
-    """Return the name at the start of tokens, and the number of its tokens."""
+    """Return the name at the start of tokens and the number of its tokens; () and 0 if none."""
     parts: list[str] = []
     for place in range(0, len(tokens), 2):
         if tokens[place].kind not in ("word", "quoted"):

@@ -209,7 +209,10 @@ class Capture:
         return bool(item.change) or max(changed_at, self._newest_read) > written_at
 
     def _note_output(self, item: Captured, at: datetime) -> None:
-        """Record when rows of a dataset were written, or when it was changed as a whole."""
+        """Record when rows of a dataset were written, or when it was changed as a whole.
+
+        A rename takes away the former name; if rows were written under it, the new name has them.
+        """
         if item.change in ("DROP", "TRUNCATE", "OVERWRITE"):
             self._emptied.add(item.key)
         if item.former is not None:

@@ -86,7 +86,10 @@ class Overdue:
                 self._overdue.add(node)
 
     def _find_changed(self) -> None:
-        """Mark the nodes that events since the last update concern as unchecked."""
+        """Mark the nodes that events since the last update concern as unchecked.
+
+        These are all nodes at the first update, and if too much has changed to know which.
+        """
         state = self._state
         if (state.revision, state.shape) == (self._revision, self._shape):
             return
@@ -104,7 +107,11 @@ class Overdue:
         self._revision, self._shape = state.revision, state.shape
 
     def _check(self, node: Node) -> bool:
-        """Determine the time after which a node is overdue; return True if it has passed."""
+        """Determine the time after which a node is overdue; return True if it has passed.
+
+        It is infinite (never) for a job whose runs are all below others, such as a task. A dataset
+        is checked again after events about the jobs that write it (`watch_writers`).
+        """
         is_part = node.type == "job" and not recent_roots(self._state, node.job_ref)
         time = inf if is_part else overdue_after(self._state, node)
         if node.type == "dataset":

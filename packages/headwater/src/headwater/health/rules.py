@@ -293,7 +293,10 @@ def _is_stream(state: State, run: Run) -> bool:
 
 
 def _jobs(state: State, node: Node) -> list[JobRef]:
-    """Return the job itself, or the writers of a dataset, without those that only created it."""
+    """Return the job itself, or the writers of a dataset, without those that only created it.
+
+    If all writers only created it, return all.
+    """
     if node.type == "job":
         return [node.job_ref]
     name, generations = node.dataset_name, generations_of(state)

@@ -217,7 +217,7 @@ def _steps(walk: TimedColumns, *, indirect: bool) -> _Steps:
             beyond[step].add(marks)
             if not edge.is_failed:
                 succeeded.add(step)
-        memory.charge(320 * len(found))
+        memory.charge(320 * len(found))  # bytes, about, of one step in the answer
         return [
             _Next(
                 step._replace(evidence=combined(found[step]), is_failed=step not in succeeded),

@@ -59,7 +59,10 @@ class TimedFlows:
     """
 
     def __init__(self, generations: Generations, walked: Walked, root: Node, way: str) -> None:
-        """Use the generations reached from a root, with their edges on the way (`walked`)."""
+        """Use the generations reached from a root, with their edges on the way (`walked`).
+
+        `_writing` and `_reading` have these generations by dataset.
+        """
         self._generations, self._walked, self._root = generations, walked, root
         self.is_up = way == "up"
         self._limit = inf if self.is_up else 0

@@ -41,7 +41,10 @@ class Background:
         self._is_warned = False
 
     def is_running(self) -> bool:
-        """Return True while the process runs; at its end, handle its output."""
+        """Return True while the process runs; at its end, handle its output.
+
+        Its output is passed to `succeed`, or if it failed, it is the reason in the warning.
+        """
         if self._process is None:
             return False
         code = self._process.poll()
