@@ -112,8 +112,8 @@ def _record_statements(
     found: Tables,
     execution: Execution,
 ) -> None:
-    """Record a text; one that changes whole tables (such as DROP or TRUNCATE) is recorded by
-    statement.
+    """Record a text; if it changes whole tables (such as by DROP), record its statements one by
+    one.
 
     Then each statement has its own time, so that reads, changes and writes of a table are in order.
     """

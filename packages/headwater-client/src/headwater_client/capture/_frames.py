@@ -161,9 +161,7 @@ def _after_uri(capture: Capture, call: Call, found: None, result: Any) -> None:
 
 
 def _before_to_sql(capture: Capture, call: Call) -> bool:
-    """Find something, so that the statements are not recorded: they do not name the frame's
-    sources.
-    """
+    """Return True, so that the statements are not recorded: they do not name the sources."""
     return True
 
 

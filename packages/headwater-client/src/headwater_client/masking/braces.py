@@ -111,8 +111,7 @@ class _Scanner:
         self._list: list[int] = []  # positions of secret names in the last closed list
 
     def read(self, match: re.Match[str]) -> None:
-        """Read a token: pass it on by its kind; each one but a comment counts as a token of the
-        argument.
+        """Read a token and count it, unless it is a comment; its kind decides what reads it.
 
         A token without a kind of its own, such as a number, ends the name before it.
         """

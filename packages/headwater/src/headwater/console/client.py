@@ -327,7 +327,10 @@ def moment(text: str, option: str) -> str:
 
 
 def time_of(text: str | None, option: str) -> datetime | None:
-    """Return the local time of an option; None if it is not given. Raises OptionError."""
+    """Return the time of an option, which is local time unless it has a zone; None if not given.
+
+    Raises OptionError for another text, also for the id of a run.
+    """
     if text is None:
         return None
     from headwater.events import parse_time

@@ -103,8 +103,7 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
 
 
 def _checked(state: State, name: DatasetName, check: Check) -> Check:
-    """Return a check as it counts: with thresholds, and without the results of tests that were not
-    run.
+    """Return a check as it counts: with thresholds, and without results of tests that were not run.
 
     A test was not run if it has no result of its own and its run lacked the data of the dataset
     (`datasets.not_run`).

@@ -219,8 +219,7 @@ class ColumnGraph:
         return self._by_field[name, side, only]
 
     def _edges_of_all(self, origins: Iterable[_Origin]) -> Iterator[ColumnEdge]:
-        """Yield the edges of some origins, each once per run: a run may occur with several
-        generations.
+        """Yield the edges of some origins, each once per run, which may be in several generations.
 
         Of a part of a generation, an edge counts if the part has its source as an input of its
         target. Of a whole one, every edge counts, also one from a dataset that is not among the

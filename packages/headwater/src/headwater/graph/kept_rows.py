@@ -77,7 +77,8 @@ def kept_rows(state: State, runs: Iterable[Run]) -> Kept:
     """Return which earlier rows the outputs of some runs keep.
 
     A commit counts once, even if a task and its query both report it. A task need not repeat which
-    partitions its queries wrote.
+    partitions its queries wrote. The written partitions are known if a run reports them, no run
+    wrote an unknown part, and each commit names its own.
     """
     found: dict[DatasetName, _Writes] = defaultdict(_Writes)
     for run in runs:

@@ -152,7 +152,7 @@ def _rest(generation: Generation, slices: Sequence[Generation]) -> Generation | 
     """Return a copy with the remaining outputs and inputs; None if there are neither.
 
     `slices` are those of the split outputs. An input that feeds a remaining output is kept, also if
-    a slice reads it.
+    a slice reads it. The sources of each remaining output stay those of the whole generation.
     """
     edges = generation.edges
     writes = edges.writes.difference(*(slice_.edges.writes for slice_ in slices))

@@ -230,6 +230,7 @@ class TextNames:
             if (fields := self._fields_of(self._primary(name)))
             and self._has_whole_schema(run, name)
         )
+        """The columns of each table whose whole schema is known, so that `*` can be expanded."""
 
     def are_reported(self, sources: Mapping[DatasetName, Set[DatasetName]], run: Run) -> bool:
         """Return True if a run reported all datasets of its text."""

@@ -125,7 +125,11 @@ def _is_sql(value: Any) -> bool:
 
 
 def _text_without_sql(text: str) -> Any:
-    """Return a text of JSON, such as a tool's answer, without SQL; other texts unchanged."""
+    """Return a text of JSON, such as a tool's answer, without SQL.
+
+    A text that begins like JSON and is none, such as a truncated one, is None if it reads as SQL.
+    Other texts are returned unchanged.
+    """
     if text[:1] not in ("{", "["):
         return text
     with suppress(orjson.JSONDecodeError):
