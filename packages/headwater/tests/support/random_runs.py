@@ -14,7 +14,8 @@ _KINDS = (
     "plain", "columns", "explicit", "keeps rows", "version", "STREAMING", "DROP", "TRUNCATE",
     "RENAME", "CREATE", "OVERWRITE", "SQL drop", "SQL alter", "alias", "exposure", "coarse",
     "text", "view", "part", "commits part", "parts by source", "commits parts by source",
-    "script", "script swap", "script keeps former", "dataset renamed", "dataset linked",
+    "script", "script swap", "script keeps former", "script replaces rows", "script replaces some",
+    "dataset renamed", "dataset linked",
 )  # fmt: skip
 _RUN = st.fixed_dictionaries(
     {
@@ -128,6 +129,8 @@ _TEXTS = {
     "text": "insert into {1} (x) select x from {0}",
     "script": "create temp table w as select x, y from {0} where z > 1;"
     " insert into {1} (x) select x from w where y > 1; drop table w",
+    "script replaces rows": "delete from {1}; insert into {1} (x) select x from {0}",
+    "script replaces some": "delete from {1} where x = 1; insert into {1} (x) select x from {0}",
     "script swap": "create table w as select x from {0}; drop table {1};"
     " alter table w rename to {1}",
     "script keeps former": "alter table {1} rename to d; create table {1} as select x from {0}",

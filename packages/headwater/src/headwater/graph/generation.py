@@ -130,11 +130,17 @@ class Generation:
         """Return True for a copy that has only some of the edges."""
         return self.edges is not self.original.edges
 
-    @property
-    def has_rows(self) -> bool:
-        """Return True if a run reported a version or rows; a failed one without left no rows."""
+    def left_rows(self, name: DatasetName) -> bool:
+        """Return True if rows that it wrote to a dataset may be kept by later ones.
+
+        It did not only create the dataset. A failed one without a version or rows left none.
+        """
+        if name in self.only_created:
+            return False
         uses = (use for run in self.runs for use in run.outputs.values())
-        return any(use.versions or use.io_facets.parsed(OutputStatistics).rowCount for use in uses)
+        return self.is_complete or any(
+            use.versions or use.io_facets.parsed(OutputStatistics).rowCount for use in uses
+        )
 
     def writing(self, name: DatasetName, replaced: Iterable[str]) -> list[Generation]:
         """Return the slices that wrote a dataset, without those of replaced partitions."""

@@ -92,7 +92,7 @@ class Generations(RunValues):
         self._by_key: dict[JobRef, dict[RunKey, Generation]] = defaultdict(dict)
         self._histories: dict[JobRef, History] = {}
         self._jobs: dict[JobRef, None] | None = None
-        self._flows = Flows(lambda g: [*self.flows_into(g), *self._flows_within(g)])
+        self._flows = Flows(lambda g: [*self.flows_into(g), *self._within(g)], self.times)
         self._changed: dict[JobRef, History | None] = {}  # tasks, with their state in `_flows`
         self._present: Present | None = None
         self.families = Families(self.state)
@@ -301,10 +301,10 @@ class Generations(RunValues):
             for name in names
             for reading in (self.reading(name, slice_, only_earlier=is_kept),)
             for source in self._written(name, reading, slice_)
-            if not is_kept or source.is_complete or source.has_rows
+            if not is_kept or source.left_rows(name)
         ]
 
-    def _flows_within(self, generation: Generation) -> Iterator[Flow]:
+    def _within(self, generation: Generation) -> Iterator[Flow]:
         """Yield the flows through datasets that one run of a generation wrote and another read.
 
         They matter only if some inputs do not feed all outputs, and only for a dataset that feeds

@@ -1,7 +1,8 @@
 """Determine the rows of earlier writes that a generation kept in its outputs.
 
-Without further reports, a write replaces its output, unless dbt wrote it incrementally. An Iceberg
-commit report shows whether rows were kept, and the facet `subset` which partitions a run wrote.
+Without further reports, a write replaces its output, unless dbt wrote it incrementally, or the SQL
+text of the run only adds or changes rows. An Iceberg commit report shows whether rows were kept,
+and the facet `subset` which partitions a run wrote.
 Such a run replaces these partitions and keeps all others, so that each partition is of the newest
 generation that wrote it.
 """
@@ -14,18 +15,20 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
-from headwater.events import Facets
+from headwater.events import EventType, Facets
 from headwater.events.facets import (
     CommitReport,
     LifecycleStateChange,
     PartitionSources,
     SourcePart,
+    Sql,
     Subset,
 )
 from headwater.identity import DatasetName
 from headwater.projection import MOST_VERSIONS, Run, RunKey, State, start_of, unpack
 from headwater.projection.derived import ancestry_of
 from headwater.projection.state import Use
+from headwater.sql.row_changes import keeps_rows
 
 Parts = frozenset[str]
 """The partitions of an output."""
@@ -50,6 +53,8 @@ class _Writes:
     """Partitions written without a commit report."""
     is_partial: bool = False
     """True if a run wrote only a part."""
+    is_replaced: bool = False
+    """True if the SQL text of a completed run replaced all rows."""
     is_unknown: bool = False
     """True if a run wrote an unknown part."""
     named: set[RunKey] = field(default_factory=set)
@@ -83,12 +88,12 @@ def kept_rows(state: State, runs: Iterable[Run]) -> Kept:
     found: dict[DatasetName, _Writes] = defaultdict(_Writes)
     for run in runs:
         for spelled, use in run.outputs.items():
-            _add(found[state.identity.primary(spelled)], run, use)
+            _add(found[state.identity.primary(spelled)], run, spelled.name, use)
     parts: dict[DatasetName, Parts] = {}
     keeping: set[DatasetName] = set()
     for name, writes in found.items():
         commits = writes.commits.values()
-        if _keeps_rows(commits) if commits else writes.is_partial:
+        if _keeps_rows(commits) if commits else writes.is_partial and not writes.is_replaced:
             keeping.add(name)
         is_known = not writes.is_unknown and all(commit.replaced for commit in commits)
         if writes.named and is_known and _are_related(state, writes):
@@ -103,12 +108,12 @@ def surviving(parts: Parts | None, covered: Iterable[str]) -> Parts | None:
     return None if parts is None else parts.difference(covered)
 
 
-def _add(writes: _Writes, run: Run, use: Use) -> None:
+def _add(writes: _Writes, run: Run, name: str, use: Use) -> None:
     """Add what a run reports about an output (`use`) to the reports of the other runs.
 
     A commit report has one commit per version. Two reports of one version are one commit; the one
     with partitions wins. A run with neither a commit nor the facet `subset` is *bare*: a task whose
-    queries report the details, or a write that replaces everything.
+    queries report the details, or a write that replaces everything, unless its SQL text keeps rows.
     """
     subset = use.io_facets.parsed(Subset)
     commits = _commits(run, use)
@@ -119,7 +124,10 @@ def _add(writes: _Writes, run: Run, use: Use) -> None:
         writes.named.add(run.key)
     if not commits and not subset.is_reported:
         writes.bare.add(run.key)
-        writes.is_partial |= _is_incremental(run, use)
+        keeps = keeps_rows(run.code.get(Sql.KEY).get("query"), name)
+        writes.is_partial |= bool(keeps) or _is_incremental(run, use)
+        is_complete = run.end is not None and run.end[1] is EventType.COMPLETE
+        writes.is_replaced |= keeps is False and is_complete
         writes.is_unknown |= writes.is_partial
     elif not commits:
         writes.is_partial = True

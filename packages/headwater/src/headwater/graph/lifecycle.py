@@ -185,8 +185,7 @@ def created_views(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
     primary = state.identity.primary
     found: dict[DatasetName, bool] = {}
     for run in runs:
-        text = run.code.get(Sql.KEY).get("query")
-        views = views_in(text) if isinstance(text, str) else ()
+        views = views_in(run.code.get(Sql.KEY).get("query"))
         for spelled, use in run.outputs.items():
             facets, name = use.dataset_facets, primary(spelled)
             config = facets.get("dbt_model").get("config")

@@ -23,6 +23,7 @@ from headwater.events import JobRef
 from headwater.graph.generation import Flow, Generation, History
 from headwater.graph.placeholders import is_job
 from headwater.graph.run_edges import Edges
+from headwater.graph.times import Times
 from headwater.identity import DatasetName
 from headwater.projection import State
 
@@ -76,8 +77,9 @@ class Flows:
     `_using` has the generations with kept flows by each dataset that they read or kept rows of.
     """
 
-    def __init__(self, determine: Callable[[Generation], list[Flow]]) -> None:
-        self._determine = determine
+    def __init__(self, determine: Callable[[Generation], list[Flow]], times: Times) -> None:
+        """Use a function that determines the flows into a generation, and its times of reads."""
+        self._determine, self._times = determine, times
         self._into: dict[Generation, list[Flow]] = {}
         self._using: dict[DatasetName, set[Generation]] = defaultdict(set)
 
@@ -115,8 +117,10 @@ class Flows:
                 for name in _used(copy):
                     self._using[name].discard(copy)
             for name in generation.edges.writes | generation.changed:
-                for reader in self._using.pop(name, ()):
-                    self._into.pop(reader, None)
+                for reader in tuple(self._using.get(name, ())):
+                    if self._times.may_use(reader, name, generation.started):
+                        self._using[name].discard(reader)
+                        self._into.pop(reader, None)
 
 
 def _used(generation: Generation) -> set[DatasetName]:

@@ -120,6 +120,12 @@ class Times:
             found = generation.spans["reads", name] = span_of(self._state, runs)
         return found
 
+    def may_use(self, reader: Generation, name: DatasetName, since: float) -> bool:
+        """Return False if a generation used only rows of a dataset written before `since`."""
+        is_kept = name in reader.kept and since <= self.of_writes(reader, name).end
+        is_read = name in reader.edges.reads and since <= self.of_reads(reader, name).end
+        return is_kept or is_read or bool(self.versions_read(reader, name))
+
     def passes(self, generation: Generation, name: DatasetName) -> bool:
         """Return True if a generation read a dataset after it wrote it, in one text or two runs.
 

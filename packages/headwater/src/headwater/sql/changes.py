@@ -136,9 +136,12 @@ def _one_rename_each(statement: str) -> list[str]:
     ]
 
 
-def views_in(text: str) -> set[str]:
-    """Return the last parts of the names of the views that a text creates, in lower case."""
-    if not _VIEW.search(text):
+def views_in(text: object) -> set[str]:
+    """Return the last parts of the names of the views that a text creates, in lower case.
+
+    The set is empty if `text`, a value of an event, is no string.
+    """
+    if not isinstance(text, str) or not _VIEW.search(text):
         return set()
     return {_last(found[1]) for found in _VIEW.finditer(_NOISE.sub(" ", text))}
 

@@ -28,24 +28,30 @@ from packages.headwater.tests.support.retention_logs import (
 )
 
 
-def _incremental(build: Any, days: int) -> list[Any]:
-    """Return daily loads of a new file into a table; each load also reads the table."""
-    return [
+def _incremental(build: Any, days: int, kind: str = "reads its table") -> list[Any]:
+    """Return daily loads of a new file into a table; each also reads the table, or adds rows."""
+    loads = [
         build.run("COMPLETE", f"load-{day}", "load", f"08:{day:02}:30",
                   reads=("db|staging", "db|t"), writes=("db|t",))
         for day in range(days)
-    ] + [
+    ]  # fmt: skip
+    for load in loads if kind == "inserts" else ():
+        text = "insert into t (x) select x from staging"
+        load["job"]["facets"]["sql"] = {"query": text, "dialect": "postgres"}
+        load["inputs"].pop()
+    return loads + [
         build.run("COMPLETE", f"stage-{day}", "stage", f"08:{day:02}:00",
                   reads=("file|/a",), writes=("db|staging",))
         for day in range(days)
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["reads its table", "inserts"])
 def test_runs_before_the_horizon_are_deleted_and_answers_report_it(
-    log: EventLog, build: Any
+    kind: str, log: EventLog, build: Any
 ) -> None:
     live = Live(log)
-    live.ingest(Batch([build.entry(event) for event in _incremental(build, 30)]))
+    live.ingest(Batch([build.entry(event) for event in _incremental(build, 30, kind)]))
     set_arrival(log, BASE)
     live.reload()
     at = BASE + 20 * 60 * SECOND

@@ -83,14 +83,16 @@ def jobs_that_keep_rows(
 ) -> list[JobRef]:
     """Return the jobs whose next run may keep the bad rows of a dataset.
 
-    They read the dataset that they write, as a MERGE does, or are snapshots of dbt, or its models
-    with a materialization that was not reported. Incremental models are built anew by the command.
+    They read the dataset that they write, or kept its rows, as a MERGE or an INSERT does; or they
+    are snapshots of dbt, or its models with a materialization that was not reported. Incremental
+    models are built anew by the command.
     """
     found: set[JobRef] = set()
     for generation, name in writes:
         kinds = {_materialized(generations, run, name) for run in generation.runs}
         is_of_dbt = (platform_of(generations.state, Node.of_job(generation.job)) or "") == "DBT"
-        is_kept = not kinds <= _REBUILT if is_of_dbt else name in generation.edges.reads
+        own = generation.edges.reads | generation.kept
+        is_kept = not kinds <= _REBUILT if is_of_dbt else name in own
         if is_kept and is_job(generation.job):
             found.add(generation.job)
     return sorted(found)
