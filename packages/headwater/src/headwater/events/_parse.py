@@ -45,6 +45,8 @@ def load(raw: bytes | str) -> Any:
 def load_plain(raw: bytes) -> tuple[bytes, Any]:
     """Return standard JSON and its decoded form; the JSON is unchanged if it was standard JSON.
 
+    Python's decoder also reads what its encoder writes although JSON does not have it, such as NaN.
+
     Raises:
         BodyError: the text is not JSON.
         EventError: it contains a value that JSON cannot represent, such as a lone surrogate.
