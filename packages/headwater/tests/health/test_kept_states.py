@@ -15,10 +15,11 @@ from headwater.events import Logged, parse_time, to_micros
 from headwater.filter_values import determine_values
 from headwater.graph.nodes import Node
 from headwater.health.failing import recent_roots
-from headwater.health.freshness import is_ad_hoc, rhythm_of, rhythm_of_writes
+from headwater.health.freshness import is_ad_hoc, rhythm_of
 from headwater.health.overdue import overdue_nodes
 from headwater.health.rules import found_state
 from headwater.health.states import node_states
+from headwater.health.writers import rhythm_of_writes
 from headwater.log import Entry, entry_of
 from headwater.nodes.listed import choose_rows, rows_of
 from headwater.nodes.rows import place_by_activity, place_by_name

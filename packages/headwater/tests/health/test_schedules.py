@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headwater.health.freshness import rhythm_of_writes
+from headwater.health.writers import rhythm_of_writes
 from headwater.identity import DatasetName
 from headwater.plugins.trust.queries import freshness_answer
 from packages.headwater.tests.support.graphs import DAG, scheduled

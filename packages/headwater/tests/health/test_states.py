@@ -24,7 +24,7 @@ from headwater.lookup import find_node
 from headwater.nodes.queries import node_answer
 from headwater.plugins.impact.queries import impact_answer
 from headwater.plugins.search.queries import datasets_answer, jobs_answer, search_answer
-from headwater.plugins.trust._doctor import _late_jobs
+from headwater.plugins.trust._doctor import _late
 from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust._lateness import lateness_answer
 from headwater.plugins.trust.gate import gate_answer
@@ -492,7 +492,7 @@ def test_gate_with_fresh_rejects_a_blocked_dataset(build: Any) -> None:
 def test_doctor_lists_a_late_pipeline_once_and_no_blocked_one(build: Any) -> None:
     days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
     late = at(build.state(*days), "2025-11-16T08:00:00Z")
-    assert [found["subject"] for found in _late_jobs(late)] == ["job:demo:shop"]
+    assert [found["subject"] for found in _late(late)] == ["job:demo:shop"]
     weekly = [
         build.run("COMPLETE", f"w{day}", "weekly", "00:00:00", reads=("db|report",))
         | {"eventTime": f"2025-11-{day}T07:00:00Z"}
@@ -501,7 +501,7 @@ def test_doctor_lists_a_late_pipeline_once_and_no_blocked_one(build: Any) -> Non
     failed = _day(build, 14, failed="report")
     blocked = at(build.state(*days, *weekly, *failed), "2025-11-15T00:00:00Z")
     assert _states(blocked, "weekly") == {"weekly": "blocked"}
-    assert "job:demo:weekly" not in [found["subject"] for found in _late_jobs(blocked)]
+    assert "job:demo:weekly" not in [found["subject"] for found in _late(blocked)]
 
 
 def test_source_that_no_job_writes_is_unknown(build: Any) -> None:

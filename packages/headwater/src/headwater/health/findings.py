@@ -175,10 +175,14 @@ def several_branches(state: State, ref: JobRef, mixes: Sequence[Mix]) -> Finding
 
 
 def late_dataset(name: DatasetName, rhythm: Rhythm) -> Finding:
-    """Return the finding about a dataset that was not written at its usual time."""
+    """Return the finding about a dataset that was not written at its usual time.
+
+    `rhythm` is that of the writes that are late.
+    """
     due = rhythm.due
     every = duration_of(rhythm.every // 1_000)
-    message = f"is late: it is usually written every {every} and was due at {shown_time(due)}"
+    usual = f"{rhythm.job.name} usually writes it" if rhythm.job else "it is usually written"
+    message = f"is late: {usual} every {every} and was due at {shown_time(due)}"
     remedy = "check that the jobs that write it are part of the runs of their pipeline"
     return finding("late", name, message, remedy, at=due)
 

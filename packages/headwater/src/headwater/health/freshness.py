@@ -24,42 +24,38 @@ So a slow morning does not make a job late, nor does the weekend a job that runs
 thirty intervals, the job has stopped instead. A job with the tag `ad-hoc` runs on request: neither
 it nor the datasets that it writes have an interval. Nor do streaming runs.
 
-`Generations.of_runs` caches a value of the runs of a job, and `derived_of_writes` one of the runs
-that wrote a dataset, until these change.
+`headwater.health.writers` applies this to the writes of datasets. `Generations.of_runs` caches a
+value of the runs of a job, and `derived_of_writes` one of the runs that wrote a dataset, until
+these change.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil
 from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
 from headwater import deadline
-from headwater.events import JobRef, shown_time
-from headwater.events.facets import LifecycleStateChange
+from headwater.events import JobRef
 from headwater.graph.current import generations_of, once_an_event
-from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
-from headwater.graph.lifecycle import removes_data
-from headwater.graph.nodes import Node, name_of
+from headwater.graph.nodes import Node
 from headwater.health._schedule import (
     Start,
     has_schedule,
     means_ad_hoc,
     start_of_run,
-    states_schedule,
     times_after,
     waits_for_assets,
 )
-from headwater.health.models import LateJob
 from headwater.health.recovery import successors
 from headwater.identity import DatasetName
 from headwater.node_facets import tags_of
-from headwater.projection import Run, RunKey, State, Use
+from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import (
     ancestry_of,
     began_at,
@@ -69,18 +65,19 @@ from headwater.projection.derived import (
 )
 from headwater.runs.summary import newest_run
 
-_LEAST_RUNS = 3
+LEAST_RUNS = 3
+"""Starts that are evidence of a rhythm, unless the schedule was reported."""
 _FOLLOWING = 10  # newest starts that must follow a stated schedule
 _USUAL = 0.6  # share of them
 _NEWEST = 31  # starts; older intervals are ignored
 _STOPPED = 30  # intervals
 _SCALE = 1.4826
-_PLACE = attrgetter("place")
-_CHANGES = frozenset((LifecycleStateChange.KEY,))
+PLACE = attrgetter("place")
+"""The sort key of starts."""
 
 
 class Rhythm(NamedTuple):
-    """The last start of a job and its usual interval, in microseconds."""
+    """The last start of a job, or write of a dataset, and its usual interval, in microseconds."""
 
     last: int
     every: int
@@ -89,6 +86,10 @@ class Rhythm(NamedTuple):
     """The longest interval that is not late."""
     due: int
     """The time of the next start."""
+    job: JobRef | None = None
+    """The pipeline whose writes these are, if several write the dataset on their own schedules."""
+    jobs: frozenset[JobRef] = frozenset()
+    """Of a dataset: the jobs whose writes these are, with their pipelines and queries."""
 
     def is_late(self, now: int) -> bool:
         """Return True if it should have started by now."""
@@ -106,138 +107,27 @@ def rhythm_of(state: State, ref: JobRef, *, needs_reason: bool = True) -> Rhythm
     """
     if is_ad_hoc(state, ref):
         return None
-    rhythm = _rhythm_of_runs(state, ref)
+    rhythm = rhythm_of_runs(state, ref)
     return _with_reason(state, rhythm, [ref]) if needs_reason else rhythm
 
 
-def overdue_after(state: State, node: Node) -> float:
-    """Return the time, in microseconds, after which a node is late, unless another rule applies.
-
-    It is infinite without evidence of a schedule. For nearly all datasets, it is determined without
-    generations, so this is much faster than `rhythm_of_writes`, which has the same limit.
-    """
-    if node.type == "dataset":
-        rhythm = _rhythm_by_reports(state, node.dataset_name)
-    else:
-        job = state.jobs.get(node.job_ref)
-        may_have_one = job is not None and _may_have_rhythm(state, job.runs)
-        rhythm = _rhythm_of_runs(state, node.job_ref) if may_have_one else None
-    return rhythm.last + rhythm.limit if rhythm else inf
-
-
-def _may_have_rhythm(state: State, keys: Collection[RunKey]) -> bool:
-    """Return False if runs are too few for a rhythm, and no schedule was reported with one."""
-    return len(keys) >= _LEAST_RUNS or any(
-        states_schedule(part) for key in keys for part in ancestry_of(state, state.runs[key])
-    )
-
-
-def _rhythm_by_reports(state: State, name: DatasetName) -> Rhythm | None:
-    """Return the rhythm of the writes of a dataset, like `rhythm_of_writes`.
-
-    Generations only matter for a run that created, emptied or changed the dataset as a whole.
-    """
-    keys = {key for record in records_of(state, name) for key in record.writers}
-    if not _may_have_rhythm(state, keys):
-        return None
-    runs = [state.runs[key] for key in keys]
-    uses = (use for run in runs for use in _uses(state, run, name))
-    if any(use.dataset_facets.has_any(_CHANGES) for use in uses):
-        return rhythm_of_writes(state, name, needs_reason=False)
-    writes = _writes(state, runs, name)
-    return _rhythm_of_starts(
-        write for write in writes if not any(is_ad_hoc(state, ref) for ref in write.jobs)
-    )
-
-
-def _rhythm_of_runs(state: State, ref: JobRef) -> Rhythm | None:
+def rhythm_of_runs(state: State, ref: JobRef) -> Rhythm | None:
+    """Return the rhythm of a job's runs, even if it runs on request; None without evidence."""
     generations = generations_of(state)
-    return generations.of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
+    return generations.of_runs(ref, "rhythm", lambda runs: rhythm_of_starts(_starts(state, runs)))
 
 
-def rhythm_of_writes(
-    state: State, name: DatasetName, *, needs_reason: bool = True
-) -> Rhythm | None:
-    """Return the rhythm of a dataset's writes; None if there is no evidence of one.
-
-    With `needs_reason`, None also if its jobs wait for assets that were not written.
-
-    The runs under one root run, such as all queries of a DAG run, count as one write. Writes of
-    jobs that run on request (tag `ad-hoc`), and runs that only emptied, created or altered the
-    dataset, do not count.
-    """
-    generations = generations_of(state)
-
-    def derive(writing: list[Generation]) -> _Writes:
-        with_rows = (generation for generation in writing if name not in generation.only_created)
-        runs = (run for generation in with_rows for run in generation.runs)
-        writes = list(_writes(state, runs, name))
-        jobs = {job for write in writes for job in write.jobs}
-        return _Writes(writes, jobs, _rhythm_of_starts(writes))
-
-    jobs = generations.writers(name)
-    found = [generations.derived_of_writes(ref, name, "write starts", derive) for ref in jobs]
-    on_request = {ref for writes in found for ref in writes.jobs if is_ad_hoc(state, ref)}
-    if len(found) == 1 and not on_request:  # as for nearly every dataset, without its whole history
-        rhythm = found[0].rhythm
-        return _with_reason(state, rhythm, jobs) if needs_reason else rhythm
-    every = (write for writes in found for write in writes.writes)
-    counted = [write for write in every if on_request.isdisjoint(write.jobs)]
-    rhythm = _rhythm_of_starts(counted)
-    return _with_reason(state, rhythm, jobs) if needs_reason else rhythm
-
-
-class _Write(NamedTuple):
-    """A write of a dataset by a run, with the start that counts for its rhythm."""
-
-    root: RunKey
-    jobs: tuple[JobRef, JobRef]
-    """The jobs of the run and of its root run."""
-    start: Start
-
-
-class _Writes(NamedTuple):
-    """The writes of a dataset by one task, all jobs that these are part of, and their rhythm."""
-
-    writes: list[_Write]
-    jobs: set[JobRef]
-    rhythm: Rhythm | None
-
-
-def _rhythm_of_starts(writes: Iterable[_Write]) -> Rhythm | None:
-    """Return the rhythm of writes; those under one root run are one, which began first."""
-    first: dict[RunKey, Start] = {}
-    for write in writes:
-        first[write.root] = min(write.start, first.get(write.root, write.start), key=_PLACE)
-    return _rhythm(first.values())
-
-
-def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_Write]:
-    """Yield the writes of a dataset by some runs, without those that only removed its rows."""
-    for run in deadline.watched(runs):
-        if not all(removes_data(run, use) for use in _uses(state, run, name)):
-            *_, root = ancestry_of(state, run)
-            if start := start_of_run(state, run, root):
-                yield _Write(root.key, (run.key.job, root.key.job), start)
-
-
-def _uses(state: State, run: Run, name: DatasetName) -> Iterator[Use]:
-    """Yield the reports of a run about an output, one for each of its names."""
-    outputs = run.outputs
-    yield from (outputs[alias] for alias in state.identity.names(name) if alias in outputs)
-
-
-def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
+def rhythm_of_starts(begun: Iterable[Start]) -> Rhythm | None:
     """Return the rhythm of starts; None if there is no evidence of a schedule.
 
     The limits are those that the description of this module lists. Only the newest 31 scheduled
     starts count; the time of the last start is that of any start.
     """
-    starts = list(_without_repeated(sorted(begun, key=_PLACE)))
+    starts = list(_without_repeated(sorted(begun, key=PLACE)))
     scheduled = [start for start in starts if not start.is_manual]
     if stated := _stated_rhythm(starts, scheduled):
         return stated
-    if len(scheduled) < _LEAST_RUNS or not has_schedule(scheduled):
+    if len(scheduled) < LEAST_RUNS or not has_schedule(scheduled):
         return None
     newest = _times(scheduled[-_NEWEST:])
     intervals = [after - before for before, after in pairwise(newest)]
@@ -269,7 +159,7 @@ def _stated_rhythm(starts: list[Start], scheduled: list[Start]) -> Rhythm | None
         times is not None and after.at < times[1]
         for (_, times), after in zip(steps, newest[1:], strict=False)
     ]
-    if len(scheduled) < _LEAST_RUNS and not all(start.is_top for start in scheduled):
+    if len(scheduled) < LEAST_RUNS and not all(start.is_top for start in scheduled):
         return None
     if len(follows) > 1 and sum(follows) < _USUAL * len(follows):
         return None
@@ -304,29 +194,6 @@ def _times(starts: list[Start]) -> list[int]:
     return nominal if len(nominal) == len(starts) else [start.at for start in starts]
 
 
-def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
-    """Return the jobs that are late or have stopped, those late by most intervals first.
-
-    `lateSeconds` counts from the time at which the next start was due, not from the limit.
-    """
-    found: list[LateJob] = []
-    for ref in deadline.watched(jobs):
-        rhythm = rhythm_of(state, ref)
-        if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
-            due = rhythm.due
-            found.append(
-                {
-                    "job": name_of(ref),
-                    "lastStartedAt": shown_time(rhythm.last),
-                    "everySeconds": rhythm.every // 1_000_000,
-                    "dueAt": str(shown_time(due)),
-                    "lateSeconds": (state.now - due) // 1_000_000,
-                    "isStopped": rhythm.is_stopped(state.now),
-                }
-            )
-    return sorted(found, key=lambda job: -job["lateSeconds"] / max(1, job["everySeconds"]))
-
-
 def is_ad_hoc(state: State, ref: JobRef) -> bool:
     """Return True if a job has the tag `ad-hoc`."""
     found = _ad_hoc(state)
@@ -348,7 +215,7 @@ def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) ->
     """
     if rhythm is None or state.now - rhythm.last <= rhythm.limit:
         return rhythm
-    return rhythm if any(_has_reason(state, ref, rhythm) for ref in jobs) else None
+    return rhythm if any(has_reason(state, ref, rhythm) for ref in jobs) else None
 
 
 def is_replaced(state: State, ref: JobRef) -> bool:
@@ -356,16 +223,17 @@ def is_replaced(state: State, ref: JobRef) -> bool:
 
     The state of such a job is unknown instead of late.
     """
-    rhythm, run = _rhythm_of_runs(state, ref), newest_run(state, ref)
+    rhythm, run = rhythm_of_runs(state, ref), newest_run(state, ref)
     if rhythm is None or run is None or state.now - rhythm.last <= rhythm.limit:
         return False
     return _was_replaced(state, [run, *descendants_of(state, run)], rhythm.last)
 
 
-def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
+def has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
     """Return True unless other jobs took over, or it waits for assets and none was written since.
 
-    A job was replaced, for example renamed, if its successors wrote all of its outputs.
+    "Since" is since the last start in `rhythm`. A job was replaced, for example renamed, if its
+    successors wrote all of its outputs.
     """
     run = newest_run(state, ref)
     if run is None:
@@ -395,8 +263,9 @@ def _was_replaced(state: State, family: Iterable[Run], since: int) -> bool:
     for run in family:
         for name in run.outputs:
             writers[primary(name)].add(owner(run, Level.TASK).key.job)
+    own = {ref for tasks in writers.values() for ref in tasks}
     return bool(writers) and all(
-        successors(state, name, tasks, since) for name, tasks in writers.items()
+        not own.issuperset(successors(state, name, tasks, since)) for name, tasks in writers.items()
     )
 
 
@@ -406,5 +275,5 @@ def _starts(state: State, runs: Iterable[Run]) -> Iterable[Start]:
     for run in runs:
         parent = parent_of(state, run) or run
         if start := start_of_run(state, run, parent):
-            first[parent.key] = min(start, first.get(parent.key, start), key=_PLACE)
+            first[parent.key] = min(start, first.get(parent.key, start), key=PLACE)
     return first.values()

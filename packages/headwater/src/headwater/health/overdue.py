@@ -16,8 +16,9 @@ from math import inf
 from headwater import deadline
 from headwater.graph.nodes import Node
 from headwater.health.failing import recent_roots
-from headwater.health.freshness import overdue_after
+from headwater.health.freshness import rhythm_of_runs
 from headwater.health.states import node_states
+from headwater.health.writers import may_have_rhythm, overdue_writes_after
 from headwater.kept import exists, kept, touched_nodes, watch_writers
 from headwater.projection import State
 from headwater.query.models import NodeType
@@ -31,6 +32,19 @@ def overdue_nodes(state: State, *, in_part: bool = False) -> Overdue:
     overdue = kept(state, Overdue)
     overdue.update(in_part=in_part)
     return overdue
+
+
+def overdue_after(state: State, node: Node) -> float:
+    """Return the time, in microseconds, after which a node is late, unless another rule applies.
+
+    It is infinite without evidence of a schedule.
+    """
+    if node.type == "dataset":
+        return overdue_writes_after(state, node.dataset_name)
+    job = state.jobs.get(node.job_ref)
+    may_have_one = job is not None and may_have_rhythm(state, job.runs)
+    rhythm = rhythm_of_runs(state, node.job_ref) if may_have_one else None
+    return rhythm.last + rhythm.limit if rhythm else inf
 
 
 class Overdue:

@@ -35,11 +35,11 @@ from headwater.health.freshness import (
     is_ad_hoc,
     is_replaced,
     rhythm_of,
-    rhythm_of_writes,
 )
 from headwater.health.models import HealthState
 from headwater.health.project import removed_model
 from headwater.health.recovery import unrepeated_write
+from headwater.health.writers import rhythm_of_writes
 from headwater.partial import PartialState
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import (
@@ -195,21 +195,28 @@ def _late(state: State, node: Node) -> Found | None:
                 "unknown", "other jobs write its outputs now; last run", began_at(state, run)
             )
         return None
-    due = rhythm.due
+    by = (Node.of_job(rhythm.job),) if rhythm.job else ()
     if rhythm.is_late(state.now):
-        return Found("late", f"{_without(state, node)}was due", due)
+        text = _without(state, node, rhythm) or (
+            f"not written by {rhythm.job.name}, which was due" if rhythm.job else "was due"
+        )
+        return Found("late", text, rhythm.due, by)
     if rhythm.is_stopped(state.now):
-        return Found("unknown", "has stopped; it was due", due)
+        stopped = f"{rhythm.job.name} has stopped" if rhythm.job else "has stopped"
+        return Found("unknown", f"{stopped}; it was due", rhythm.due, by)
     return None
 
 
-def _without(state: State, node: Node) -> str:
-    """Return how often a dataset's pipeline ran since the dataset was last written, as text.
+def _without(state: State, node: Node, rhythm: Rhythm) -> str:
+    """Return how often a dataset's pipeline ran since it last wrote the dataset, as text.
 
-    The text ends with a semicolon, so that the caller can add when the dataset was due. It is empty
-    if the pipeline did not run without it.
+    `rhythm` is that by which the dataset is late. The text is empty if the pipeline did not run
+    without it.
     """
-    newest = max(newest_runs(state, node), key=lambda run: place_of_run(state, run), default=None)
+    runs = (
+        run for run in newest_runs(state, node) if node.type == "job" or run.key.job in rhythm.jobs
+    )
+    newest = max(runs, key=lambda run: place_of_run(state, run), default=None)
     if newest is None:
         return ""
     *_, root = ancestry_of(state, newest)
@@ -221,14 +228,16 @@ def _without(state: State, node: Node) -> str:
         str(shown_time(began_at(state, newest)))[:10],
         "once" if ran == 1 else f"{ran} times",
     )
-    return f"not run since {day}; the pipeline ran {times} without it; "
+    pipeline = rhythm.job.name if rhythm.job else "the pipeline"
+    return f"not run since {day}; {pipeline} ran {times} without it; was due"
 
 
 def lateness_of(state: State, node: Node, *, needs_reason: bool = True) -> Rhythm | None:
     """Return the rhythm by which a node is late: of a task, that of its pipeline.
 
-    A dropped or renamed dataset has none, nor has a model that was removed from its project.
-    With `needs_reason`, None if its jobs wait for assets that were not written.
+    That of a dataset is by its writers, see `headwater.health.writers`. A dropped or renamed
+    dataset has none, nor has a model that was removed from its project. With `needs_reason`, None
+    if its jobs wait for assets that were not written.
     """
     if removed_model(state, node) is not None:
         return None

@@ -1963,6 +1963,7 @@ export interface components {
             health: components["schemas"]["NodeHealth"];
             isLate: boolean;
             isStopped: boolean;
+            job: components["schemas"]["Name"] | null;
             lastAt: string | null;
             lateSeconds: number | null;
             node: string;

@@ -19,13 +19,15 @@ from headwater.graph.nodes import Node
 from headwater.health.findings import (
     failed_checks,
     failed_run,
-    late_job,
     lost_run,
     warning,
 )
-from headwater.health.freshness import is_ad_hoc, late
+from headwater.health.freshness import is_ad_hoc
+from headwater.health.late import late_datasets, overdue_job, overdue_jobs
 from headwater.health.models import Finding
+from headwater.health.overdue import overdue_nodes
 from headwater.identity import DatasetName
+from headwater.lookup import find_node
 from headwater.plugins.alerts.rules import Rule
 from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of, is_lost
@@ -62,18 +64,30 @@ def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
 
 
 def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
-    """Find jobs that are later than usual: by default root jobs, as tasks are late with these.
+    """Find late jobs and datasets, and due jobs that failed or wait for a failed job.
 
-    The key has the last start, so a job that ran again and is late again fires again.
+    With patterns only for datasets, jobs are omitted, and the other way round. Without patterns,
+    tasks are omitted, and datasets whose pipelines are late themselves. The key has the last start
+    or the due time, so a job that ran again and is late again fires again.
     """
+    if rule.jobs or not rule.datasets:
+        yield from _late_jobs(state, rule)
+    if rule.datasets or not rule.jobs:
+        for found in late_datasets(state, overdue_nodes(state), are_all=bool(rule.datasets)):
+            names = state.identity.names(find_node(state, found["subject"]).dataset_name)
+            if rule.matches_dataset(names):
+                yield f"{found['subject']} {found['at']}", found
+
+
+def _late_jobs(state: State, rule: Rule) -> Iterator[Cause]:
     jobs = (
         job.ref
         for job in state.jobs.values()
         if (rule.matches_job(job.ref) if rule.jobs else not job.parents)
     )
-    for job in late(state, jobs):
+    for job in overdue_jobs(state, jobs):
         if not job["isStopped"]:
-            found = late_job(job)
+            found = overdue_job(state, job)
             yield f"{found['subject']} {job['lastStartedAt']}", found
 
 

@@ -16,6 +16,7 @@ from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import product
+from math import inf
 
 from headwater import deadline
 from headwater.events import JobRef
@@ -27,8 +28,8 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, node_id
 from headwater.health.blocked import possibly_blocked
 from headwater.health.failing import checked_nodes, failing_jobs
-from headwater.health.freshness import rhythm_of, rhythm_of_writes
 from headwater.health.models import HealthState
+from headwater.health.overdue import overdue_after
 from headwater.health.states import state_of
 from headwater.identity import DatasetName
 from headwater.kept import changes_since, everything, exists
@@ -71,9 +72,9 @@ class MapIndex:
         self.paths: dict[Node, list[Path]] = {}
         self._edges: dict[JobRef, list[tuple[Path, str, str]]] = {}
         """The edges that each job adds: the group with both ends, and the keys of the two ends."""
-        self._due: dict[Node, int] = {}
-        """The time at which the next run or write of a node is due, in microseconds."""
-        self._next: list[tuple[int, Node]] = []
+        self._due: dict[Node, float] = {}
+        """The time after which a node is overdue, in microseconds."""
+        self._next: list[tuple[float, Node]] = []
         """The due times as a heap; entries that differ from `_due` are outdated."""
         self._overdue: set[Node] = set()
         """The nodes that were due before the time of the last query."""
@@ -185,12 +186,8 @@ class MapIndex:
         """Store when a node is due, or that it has no schedule."""
         state = self._state
         self._overdue.discard(node)
-        if node.type == "job":
-            rhythm = rhythm_of(state, node.job_ref, needs_reason=False)
-        else:
-            rhythm = rhythm_of_writes(state, node.dataset_name, needs_reason=False)
-        due = rhythm.last + rhythm.limit if rhythm else None  # it can be late only after this
-        if due is None:
+        due = overdue_after(state, node)  # it can be late only after this
+        if due == inf:
             self._due.pop(node, None)
         elif self._due.get(node) != due or due < state.now:  # `problems` popped an overdue one
             self._due[node] = due

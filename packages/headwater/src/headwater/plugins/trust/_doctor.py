@@ -19,15 +19,14 @@ from typing import NamedTuple
 from headwater import deadline
 from headwater.collect.event_warnings import event_warnings
 from headwater.errors import EventError
-from headwater.events import JobRef, load, shown_time
+from headwater.events import load, shown_time
 from headwater.events.facets import JobType
 from headwater.graph.current import once_an_event
 from headwater.graph.nodes import Node, node_id
-from headwater.health.failing import recent_roots
-from headwater.health.findings import finding, late_job, some, warning
-from headwater.health.freshness import late
+from headwater.health.findings import finding, some, warning
+from headwater.health.late import late_findings
 from headwater.health.models import Finding
-from headwater.health.states import health_of
+from headwater.health.overdue import overdue_nodes
 from headwater.identity import DatasetName
 from headwater.lineage.orphans import likely_namesakes
 from headwater.log import EventLog
@@ -308,17 +307,9 @@ def _stale_runs(state: State) -> Iterator[Finding]:
             )
 
 
-def _late_jobs(state: State) -> Iterator[Finding]:
-    """Yield the late and stopped pipelines; one that waits for a failed job is not late itself.
-
-    Only jobs with root runs are checked, because tasks are late with their pipeline. A stopped job
-    missed many starts; its health is `unknown`.
-    """
-    roots = (ref for ref in sorted(state.jobs) if recent_roots(state, ref))
-    for job in late(state, roots):
-        ref = JobRef(job["job"]["namespace"], job["job"]["name"])
-        if health_of(state, Node.of_job(ref))["state"] in ("late", "unknown"):
-            yield late_job(job)
+def _late(state: State) -> Iterator[Finding]:
+    """Yield the late and stopped pipelines and the late datasets that `health` lists."""
+    yield from late_findings(state, overdue_nodes(state))
 
 
 def _damaged_rows(state: State) -> Iterator[Finding]:
@@ -381,7 +372,7 @@ _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     rules_that_join_several_pairs,
     _unused_declarations,
     _stale_runs,
-    _late_jobs,
+    _late,
     _damaged_rows,
     _silent_producers,
     missing_reader,

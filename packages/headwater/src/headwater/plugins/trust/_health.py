@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import get_args
 
-from headwater import deadline
 from headwater.errors import ConfigError
 from headwater.events import JobRef, parse_time, shown_time, to_micros
 from headwater.filter_values import is_exposure
@@ -39,18 +38,15 @@ from headwater.health.findings import (
     doubted_run,
     failed_checks,
     failed_run,
-    late_dataset,
-    late_job,
     lost_run,
     several_branches,
 )
-from headwater.health.freshness import late
+from headwater.health.late import late_findings
 from headwater.health.models import Finding
 from headwater.health.overdue import Overdue, overdue_nodes
 from headwater.health.project import removed_model
 from headwater.health.recovery import is_recovered
-from headwater.health.rules import failures_of, lateness_of
-from headwater.health.states import state_of
+from headwater.health.rules import failures_of
 from headwater.plugin import load_named
 from headwater.plugins.trust._causes import open_causes
 from headwater.plugins.trust._reported_runs import number_of_reported_runs
@@ -128,8 +124,7 @@ def findings_of(state: State, overdue: Overdue | None = None) -> Iterator[Findin
         if part is not None and not is_void(state, part):  # void: a test that was not run
             yield from _findings_of_task(state, part, blocked)
     yield from _doubted_runs(state)
-    yield from map(late_job, late(state, (node.job_ref for node in sorted(overdue.of("job")))))
-    yield from _late_datasets(state, overdue)
+    yield from late_findings(state, overdue)
     for node in checked_nodes(state):
         if failures := failures_of(state, node):
             yield failed_checks(node, failures)
@@ -249,22 +244,3 @@ def _left_out_warning(state: State, run: Run) -> Finding:
         "run the job, or mute the finding if the pipeline no longer contains the job"
     )
     return warning
-
-
-def _late_datasets(state: State, overdue: Overdue) -> Iterator[Finding]:
-    """Yield findings about late datasets of which no writer's pipeline is late.
-
-    If a pipeline that writes it is late too, its own finding is enough. A dataset can be late alone
-    if its pipeline runs but no longer writes it, or if its writers have stopped.
-    """
-    for node in deadline.watched(sorted(overdue.of("dataset"))):
-        if state_of(state, node) != "late":  # such as blocked: the failure is the finding
-            continue
-        rhythm = lateness_of(state, node)
-        # that of a writer is the rhythm of its pipeline, late or not
-        writers = map(Node.of_job, generations_of(state).writers(node.dataset_name))
-        if rhythm and not any(
-            (of_job := lateness_of(state, writer)) and of_job.is_late(state.now)
-            for writer in writers
-        ):
-            yield late_dataset(node.dataset_name, rhythm)

@@ -13,10 +13,10 @@ from headwater import deadline
 from headwater.events import JobRef, shown_time
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, node_id
+from headwater.graph.nodes import Node, name_of, node_id
 from headwater.graph.walk import reach
 from headwater.health.findings import failed_run, late_job, lost_run, warning
-from headwater.health.freshness import late
+from headwater.health.late import late_jobs
 from headwater.health.models import Finding
 from headwater.health.rules import lateness_of
 from headwater.health.states import health_of
@@ -43,8 +43,9 @@ _MOST = 20  # reasons
 def lateness_answer(state: State, node: Name) -> LatenessAnswer:
     """Return when a node was due, and the runs upstream that failed, are stale, running or late.
 
-    The interval of its writes determines when a dataset is due. Without `reasons`, upstream is
-    healthy and the job itself was not started.
+    The interval of its writes determines when a dataset is due. If several pipelines write it,
+    `job` is the one that is latest, or else due next. Without `reasons`, upstream is healthy and
+    the job itself was not started.
 
     Without evidence of a schedule, the times are null. `reasons` includes the node's own problems.
     """
@@ -56,6 +57,7 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
         "lastAt": shown_time(rhythm and rhythm.last),
         "everySeconds": rhythm and rhythm.every // 1_000_000,
         "dueAt": shown_time(due),
+        "job": name_of(rhythm.job) if rhythm and rhythm.job else None,
         "lateSeconds": max(0, state.now - due) // 1_000_000 if due else None,
         "isLate": bool(rhythm and rhythm.is_late(state.now)),
         "isStopped": bool(rhythm and rhythm.is_stopped(state.now)),
@@ -142,7 +144,7 @@ def _problems(state: State, ref: JobRef, tasks: Set[JobRef]) -> Iterator[Finding
         yield warning("running", ref, "is still running", "wait for its end", run=run, at=at)
     # Only roots are checked: tasks are late with their pipeline.
     if parent_of(state, run) is None:
-        for job in late(state, [ref]):
+        for job in late_jobs(state, [ref]):
             found = late_job(job)
             found["kind"] = "late"  # also if it has stopped
             yield found

@@ -19,6 +19,7 @@ from headwater.graph.nodes import Node, node_id, node_ref
 from headwater.graph.walk import parts_of
 from headwater.health.blocked import nodes_behind
 from headwater.health.findings import failure_text
+from headwater.health.late import late_writes
 from headwater.health.overdue import overdue_nodes
 from headwater.health.states import state_of
 from headwater.lookup import find_node
@@ -237,7 +238,7 @@ class _Measured:
 
 
 def _late_datasets(state: State, node: Node) -> Iterator[Node]:
-    """Yield the late datasets that a late job or its tasks write.
+    """Yield the datasets that are late because a job or its tasks did not write them.
 
     A late dataset itself is the cause, so it has none.
     """
@@ -249,5 +250,6 @@ def _late_datasets(state: State, node: Node) -> Iterator[Node]:
         tasks = parts_of(generations_of(state), graph, node, Level.TASK)
     for task in tasks:
         for name in sorted(graph.edges_of(task.job_ref).writes):
-            if state_of(state, written := Node.of_dataset(name)) == "late":
+            is_late = state_of(state, written := Node.of_dataset(name)) == "late"
+            if is_late and any(node.job_ref in late.jobs for late in late_writes(state, name)):
                 yield written

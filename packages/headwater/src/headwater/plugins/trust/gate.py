@@ -40,11 +40,10 @@ from headwater.health.findings import (
     failed_checks,
     failed_run,
     finding,
-    late_job,
     lost_run,
     names_of,
 )
-from headwater.health.freshness import late
+from headwater.health.late import overdue_job, overdue_jobs
 from headwater.health.models import Finding, Measure
 from headwater.health.recovery import is_recovered, unrepeated_write
 from headwater.health.states import health_of
@@ -282,10 +281,11 @@ def _late(generations: Generations, provenance: Walked, root: Node) -> Iterator[
     If it is not blocked, also yield the blocked datasets upstream, because it contains old data.
     The pipelines are those of the runs of the provenance.
     """
+    state = generations.state
     roots = {generations.levels.lineage(run)[-1].key.job for run in _runs(provenance)}
-    found = [late_job(job) for job in late(generations.state, sorted(roots))]
+    found = [overdue_job(state, job) for job in overdue_jobs(state, sorted(roots))]
     yield from found
-    health = health_of(generations.state, root)
+    health = health_of(state, root)
     remedy = "write it again once the cause is corrected; `headwater health` names it"
     if health["state"] == "blocked" or (health["state"] == "late" and not found):
         yield finding("late", root, f"is {health['state']}: {health['message']}", remedy)

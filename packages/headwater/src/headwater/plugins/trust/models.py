@@ -184,8 +184,12 @@ class LatenessAnswer(Answer):
     lastAt: str | None
     everySeconds: int | None
     dueAt: str | None
+    job: Name | None
+    """Of a dataset that several pipelines write: the one that these times are about. None if there
+    is only one, or if the intervals between all writes count."""
     lateSeconds: int | None
     isLate: bool
+    """True if the node is due, even if its state is failed or blocked."""
     isStopped: bool
     health: NodeHealth
     reasons: list[Reason]

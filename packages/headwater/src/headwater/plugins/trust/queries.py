@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from headwater.documents import decoded
-from headwater.health.freshness import late
+from headwater.health.late import late_jobs
 from headwater.health.models import LateJob
 from headwater.health.overdue import overdue_nodes
 from headwater.plugins.trust._contract import captured_of, differences, updated
@@ -37,8 +37,11 @@ _MOST_FINDINGS = 2**32
 
 @query("freshness", Times.THEN)
 def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[LateJob]:
-    """Return the jobs that did not start at their usual time, by due time."""
-    slow = late(state, state.jobs)
+    """Return the jobs that are late or have stopped, with the tasks of late pipelines, by due time.
+
+    Failed and blocked jobs are not listed.
+    """
+    slow = late_jobs(state, state.jobs)
     return paged(*cut(("freshness",), slow, _place_of_late, limit, cursor))
 
 
