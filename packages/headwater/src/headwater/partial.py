@@ -27,6 +27,12 @@ Way = Literal["up", "down"]
 Key = tuple[str, ...]
 """A part of a state: its kind, and what identifies it within the kind."""
 
+NamesStated = Callable[[float, float], Set[DatasetName]]
+"""Returns the names that events between two times (microseconds) state for the first time.
+
+These include names that events stated before, but not together for one dataset.
+"""
+
 _UNKNOWN: Key = ("unknown",)
 """The key of records that are only read from the whole state."""
 
@@ -242,9 +248,9 @@ class PartialIdentity(Identity):
 class PartialState(State):
     """A state whose records are read through `Records`."""
 
-    __slots__ = ("_jobs_ending", "_loaded", "_names_ending")
+    __slots__ = ("_jobs_ending", "_loaded", "_names_ending", "names_stated")
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, names_stated: NamesStated) -> None:
         super().__init__(
             jobs=Records(loaded, job_key),
             runs=Records(loaded, _key_of_run),
@@ -261,6 +267,7 @@ class PartialState(State):
             is_past=True,
         )
         self._loaded = loaded
+        self.names_stated = names_stated
         self._jobs_ending: Records[str, set[JobRef]] = Records(loaded, ending_key)
         self._names_ending: Records[str, set[DatasetName]] = Records(loaded, ending_key)
 

@@ -27,6 +27,7 @@ from headwater.events.facets import JobDependencies, LifecycleStateChange, Paren
 from headwater.identity import DatasetName, canonical_name, symlinks_of
 from headwater.projection._records import (
     INPUT_FACETS,
+    RUN_CODE,
     add_to_folders,
     add_writer,
     job_record,
@@ -133,7 +134,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         state.moved.add(job.ref, state.revision + 1)  # references may now resolve differently
     _set_times(run, event.type, stamp)
     run.facets.put(event.run_facets, stamp)
-    run.code.put(select(event.job_facets, ("sourceCodeLocation", "sql", "dbt_node")), stamp)
+    run.code.put(select(event.job_facets, RUN_CODE), stamp)
     _set_parent(state, run, event.run_facets.get(Parent.KEY), stamp, is_new=is_new)
     if facet := event.run_facets.get(JobDependencies.KEY):
         _add_dependencies(state, run, JobDependencies.parse(facet))

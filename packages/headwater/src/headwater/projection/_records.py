@@ -18,6 +18,7 @@ from headwater.projection.state import DatasetRecord, Job, Run, RunKey, State, U
 MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 
 INPUT_FACETS = ("schema", *ASSERTION_FACETS, "dataQualityMetrics")  # also per run of inputs
+RUN_CODE = ("sourceCodeLocation", "sql", "dbt_node", "jobType")  # of the job, also per run
 
 
 def _record_changes_in_sql(state: State, name: DatasetName) -> None:

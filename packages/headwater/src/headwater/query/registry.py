@@ -97,8 +97,11 @@ class ApiQuery(NamedTuple):
 
 _FEATURES = ("lineage", "nodes", "runs")
 _QUERIES: dict[str, ApiQuery] = {}
-_MAY_READ_SQL, _STORED = _INTERNAL_ARGUMENTS = ("may_read_sql", "stored")
-"""Arguments of queries that are not parameters of the API."""
+_MAY_READ_SQL, _STORED, _ = _INTERNAL_ARGUMENTS = ("may_read_sql", "stored", "present")
+"""Arguments of queries that are not parameters of the API.
+
+A query about two moments gets the present state as `present` if one of its states is only a part.
+"""
 
 
 def query(
@@ -171,15 +174,35 @@ def ask(
         # The past is opened first, so that the present is not held while waiting for the past.
         texts = [values.pop(name, None) for name in query.times]
         moments = list(_moments(live, query.times, texts))
-        if len(moments) == 1 and moments[0] is not None:
-            for answer_at in _pasts():
-                found = answer_at(live, query.name, moments[0], partial(query.answer, **values))
-                if found is not None:
-                    return found
+        found = _answer_in_part(live, query, moments, partial(query.answer, **values))
+        if found is not None:
+            return found
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
         found = query.answer(*states, **values)
     deadline.check()  # whatever took the time
     return found
+
+
+def _answer_in_part(
+    live: Readable, query: ApiQuery, moments: Sequence[Moment | None], answer: Callable[..., Any]
+) -> Any:
+    """Return an answer from parts of states of the past; None if it needs whole states."""
+
+    def answer_at(moment: Moment, of_state: Callable[[State], Any]) -> Any:
+        """Return an answer from a part of the state at a moment, or None."""
+        found = (plugin(live, query.name, moment, of_state) for plugin in _pasts())
+        return next((answer for answer in found if answer is not None), None)
+
+    def compare(before: State) -> Any:
+        """Return an answer about a past moment and the second one."""
+        with live.reading() as present:
+            in_part = partial(answer, before, present=present)
+            return answer_at(second, in_part) if second else in_part(present)
+
+    if not moments or moments[0] is None:
+        return None
+    second = moments[-1]
+    return answer_at(moments[0], compare if query.times == Times.BETWEEN else answer)
 
 
 @cache

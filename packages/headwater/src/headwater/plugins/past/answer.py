@@ -29,6 +29,8 @@ QUERIES = frozenset(
     ("tree", "graph", "columns", "impact", "path", "provenance", "node", "history", "why", "column")
 )
 """The queries about one node, or about the way between two."""
+_OF_TWO_MOMENTS = ("diff",)
+"""The queries that compare parts of two states."""
 
 _LEAST_EVENTS = 2_000
 """Events of a log from which parts of a state are loaded; fewer are read in a second."""
@@ -154,7 +156,9 @@ def past_of(live: Live) -> PartialPast:
 
 def answer_at(live: Any, name: str, moment: Moment, answer: Answer) -> Any:
     """Return the answer of a query at a moment; None if the whole state must answer it."""
-    is_suitable = name in QUERIES and isinstance(live, Live) and moment.known_at is None
+    is_suitable = (
+        name in (*QUERIES, *_OF_TWO_MOMENTS) and isinstance(live, Live) and moment.known_at is None
+    )
     if not is_suitable or moment.as_of is None or moment.as_of < live.log.pruned_until():
         return None
     past = past_of(live)

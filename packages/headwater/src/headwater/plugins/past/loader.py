@@ -44,7 +44,7 @@ class Loader:
 
     def __init__(self, index: Index, as_of: int, most: int) -> None:
         self.loaded = Loaded()
-        self.state = PartialState(self.loaded)
+        self.state = PartialState(self.loaded, index.names_stated)
         self.applied: set[int] = set()
         self._index, self._as_of, self._most = index, as_of, most
         self._mates: dict[DatasetName, set[DatasetName]] = defaultdict(set)

@@ -8,6 +8,7 @@ valid.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -16,12 +17,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from headwater.errors import EventError
+from headwater import deadline
+from headwater.errors import EventError, LogError
+from headwater.identity import DatasetName, canonical_name
 from headwater.log import EventLog, read_logged, schema
 from headwater.log.schema import String, Text
-from headwater.partial import Key
+from headwater.partial import Key, WholeStateError
 from headwater.plugins.past.keys import Fact, number_of, parts_of
 
+_MOST_NEW = 500  # events that are added at once
+_LATEST = 2**62  # microseconds
 _MOST_VALUES = 500  # of one statement; SQLite allows 999 in old versions
 _CODE = ("events", "identity", "projection", "sql")
 """Packages with code that determines keys and facts, besides `keys` and `headwater.partial`."""
@@ -142,6 +147,22 @@ class Index:
             for row in self._log.fetch(query, keys=some):
                 yield Fact(key_of[row.key], row.value)
 
+    def names_stated(self, after: float, until: float) -> set[DatasetName]:
+        """Return the names in the facts that an event first stated between two times.
+
+        All events are added to the index first.
+        """
+        try:
+            while self.advance(_MOST_NEW):
+                deadline.check()
+        except LogError:  # such as a full disk; the log can still be read
+            raise WholeStateError from None
+        begin, end = (int(min(time, _LATEST)) for time in (after, until))
+        query = sa.select(_facts.c.value).where(
+            _facts.c.event_time > begin, _facts.c.event_time <= end
+        )
+        return {name for row in self._log.fetch(query) for name in _names_in(row.value)}
+
     def rows(self, seqs: Iterable[int], as_of: int) -> Iterator[Any]:
         """Yield the rows (seq, kind, body) of events up to a time."""
         table = schema.events
@@ -161,6 +182,17 @@ class Index:
         """Return the identity of the code and of the deletions: a deleted event states no fact."""
         deleted = (self._log.pruned_until(), self._log.horizon())
         return blake2b(f"{_code_version()} {deleted}".encode(), digest_size=16).hexdigest()
+
+
+def _names_in(value: str) -> Iterator[DatasetName]:
+    """Yield the names of datasets in the value of a fact, and possibly names of jobs."""
+    if not value:
+        return
+    namespace, name, *links = json.loads(value)
+    if links and isinstance(links[0], str):  # the kind of node precedes its name
+        namespace, name, links = name, links[0], []
+    yield canonical_name(namespace, name)
+    yield from (canonical_name(*link[:2]) for link in links)
 
 
 def _row(fact: Fact, time: int) -> dict[str, Any]:
