@@ -257,7 +257,7 @@ def test_changes_of_a_temporary_table_add_sources() -> None:
     assert _edges(inserted) == _expected(
         """id < zones.id IDENTITY
         name < zones.name IDENTITY, rides.fare IDENTITY, daily.day IDENTITY
-        * < rides.zone FILTER, zones.id FILTER, daily.n JOIN, zones.id JOIN"""
+        name < rides.zone FILTER, zones.id FILTER, daily.n JOIN, zones.id JOIN"""
     )
 
 

@@ -21,6 +21,7 @@ from headwater.plugins.sql.model import (
     read_query,
     target_of,
 )
+from headwater.plugins.sql.relations import NONE
 from headwater.plugins.sql.session import Session
 from headwater.sql.reader import Origins, Table
 
@@ -36,9 +37,8 @@ def read_update(parsed: exp.Update, session: Session) -> Statement | None:
         select = _select_from(from_.this, [])
     else:
         select = _select_from(parsed.this, [from_.this] if from_ else [])
-    return _new_change(
-        "update", parsed, values_by_column, select, parsed.args.get("where"), session
-    )
+    where = parsed.args.get("where")
+    return _only_set(_new_change("update", parsed, values_by_column, select, where, session))
 
 
 _NAME_PARTS = "this", "db", "catalog", "alias"
@@ -91,9 +91,11 @@ def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
     target, source = parsed.this, parsed.args["using"]
     values_by_column: dict[str, list[exp.Expr]] = {}
     conditions = []
+    changes_rows = False
     names = columns_of(target, session)
     for when in parsed.args["whens"].expressions:
         then = when.args.get("then")
+        changes_rows |= not isinstance(then, exp.Update)
         if condition := when.args.get("condition"):
             conditions.append(condition.copy())
         if is_all := _takes_all(then):
@@ -122,7 +124,20 @@ def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
     else:
         select = select.join(source.copy(), using=[item.copy() for item in using or ()])
     where = exp.Where(this=exp.and_(*conditions)) if conditions else None
-    return _new_change("merge", parsed, values_by_column, select, where, session)
+    statement = _new_change("merge", parsed, values_by_column, select, where, session)
+    return statement if changes_rows else _only_set(statement)
+
+
+def _only_set(statement: Statement) -> Statement:
+    """Return a statement whose conditions decide only about the columns that it sets.
+
+    If some of these are unknown, the conditions decide about all columns.
+    """
+    if statement.has_all_columns and statement.columns and not statement.unnamed:
+        for name, origins in statement.columns.items():
+            statement.columns[name] = origins | statement.indirect
+        statement.indirect = NONE
+    return statement
 
 
 def _takes_all(then: exp.Expr | None) -> str:
