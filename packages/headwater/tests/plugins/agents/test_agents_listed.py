@@ -15,7 +15,7 @@ from headwater.redaction import DEFAULT
 from packages.headwater.tests.support.columns import IDENTITY, MASKED, makes, tagged
 from packages.headwater.tests.support.reports import versioned
 
-from .test_agents import _ask, _context
+from .mcp_client import ask_tool, context_of
 
 _NOW = 1_763_755_200_000_000  # 2025-11-21T20:00:00Z
 _MODEL, _RAW = "dataset:mf:model", "dataset:db:raw"
@@ -44,18 +44,18 @@ def _ingest(live: Live, build: Any, *events: Any) -> None:
 def test_recalls_of_a_node_end_when_it_is_written_again(live: Live, build: Any) -> None:
     _ingest(live, build, *_day(build, 1))
     _recall(live, "raw@v1")
-    every, model = _ask(live, "recalls"), _ask(live, "recalls", node="model")
+    every, model = ask_tool(live, "recalls"), ask_tool(live, "recalls", node="model")
     assert every["status"] == model["status"] == "found"
     assert every["total"] == model["total"] == 1
     (version,) = model["versions"]
     assert (version["id"], version["version"]) == (_RAW, "v1")
     assert version["reason"] == "⟪fares in cents⟫"
-    before = _ask(live, "recalls", node="model", as_of="2025-11-21T12:00:00Z")
+    before = ask_tool(live, "recalls", node="model", as_of="2025-11-21T12:00:00Z")
     assert before["status"] == "none"
     _ingest(live, build, *_day(build, 2))
-    again = _ask(live, "recalls", node="model")
+    again = ask_tool(live, "recalls", node="model")
     assert (again["status"], again["completeness"]) == ("none", {"isComplete": True})
-    assert _ask(live, "recalls")["total"] == 1
+    assert ask_tool(live, "recalls")["total"] == 1
 
 
 def test_model_is_not_free_of_a_recalled_version_if_its_reads_are_unknown(
@@ -65,8 +65,8 @@ def test_model_is_not_free_of_a_recalled_version_if_its_reads_are_unknown(
     other = build.run("COMPLETE", "t2", "other", "09:00:00", reads=("db|raw",), writes=("mf|n",))
     _ingest(live, build, train, versioned(other, raw="v1"))
     _recall(live, "raw@v1")
-    assert _ask(live, "recalls", node="n")["status"] == "found"
-    answer = _ask(live, "recalls", node="m")
+    assert ask_tool(live, "recalls", node="n")["status"] == "found"
+    answer = ask_tool(live, "recalls", node="m")
     assert answer["status"] == "not_reported"
     assert not answer["completeness"]["isComplete"]
 
@@ -77,7 +77,7 @@ def test_recalls_are_counted_before_they_are_cut(live: Live, build: Any) -> None
                           writes=(f"db|t{number}",))  # fmt: skip
         _ingest(live, build, versioned(event, **{f"t{number}": "v"}))
     _recall(live, *(f"t{number}@v" for number in range(60)))
-    answer = _ask(live, "recalls")
+    answer = ask_tool(live, "recalls")
     assert answer["total"] == 60
     assert len(answer["versions"]) + answer.get("omitted", {}).get("versions", 0) == 50
 
@@ -91,7 +91,7 @@ def test_tags_lists_columns_with_their_status_and_source(live: Live, build: Any)
                                            "hash": [("email", MASKED)]}),
         makes(build, "08", "clean", "copy", None),
     )  # fmt: skip
-    answer = _ask(live, "tags", tag="pii")
+    answer = ask_tool(live, "tags", tag="pii")
     columns = {
         (item["id"], column.get("column"), column["status"]): column.get("from")
         for item in answer["datasets"]
@@ -104,25 +104,25 @@ def test_tags_lists_columns_with_their_status_and_source(live: Live, build: Any)
         ("dataset:db:copy", None, "possible"): "dataset:db:raw#email",
     }
     assert answer["counts"] == {"tagged": 1, "derived": 1, "possible": 1, "masked": 1}
-    own = _ask(live, "tags", node="clean")
+    own = ask_tool(live, "tags", node="clean")
     assert own["total"] == 1
     assert own["tags"] == [
         {"id": "dataset:db:clean", "column": "mail", "key": "pii", "value": "true"}
         | {"from": "dataset:db:raw#email"}
     ]
-    before = _ask(live, "tags", tag="pii", as_of="2025-11-21T06:30:00Z")
+    before = ask_tool(live, "tags", tag="pii", as_of="2025-11-21T06:30:00Z")
     assert before["counts"]["derived"] == 0
 
 
 def test_tags_of_many_columns_are_counted_before_they_are_cut(live: Live, build: Any) -> None:
     names = [f"t{number}" for number in range(200)]
     _ingest(live, build, *(tagged(build, f"db|{name}", ("pii", "true", "e")) for name in names))
-    assert _ask(live, "tags", tag="pii")["total"] == 200
-    assert _ask(live, "tags", tag="pii")["counts"]["tagged"] == 200
-    assert _ask(live, "tags", node="t1")["total"] == 1
-    every = _ask(live, "tags")
+    assert ask_tool(live, "tags", tag="pii")["total"] == 200
+    assert ask_tool(live, "tags", tag="pii")["counts"]["tagged"] == 200
+    assert ask_tool(live, "tags", node="t1")["total"] == 1
+    every = ask_tool(live, "tags")
     assert (every["total"], every["tags"]) == (1, [{"value": "pii", "datasets": 200, "jobs": 0}])
-    answer = _ask(live, "tags", tag="pii", status="masked")
+    answer = ask_tool(live, "tags", tag="pii", status="masked")
     assert answer["status"] == "none"
 
 
@@ -133,19 +133,19 @@ def test_keys_of_the_map_open_groups(live: Live, build: Any) -> None:
                   writes=("hive://lake|a b.report",)),
     ]  # fmt: skip
     _ingest(live, build, *events)
-    top = _ask(live, "map")
+    top = ask_tool(live, "map")
     assert (top["count"], top["problems"]) == (2, {"failed": 1})
     (platform,) = top["items"]
-    schemas = _ask(live, "map", path=[platform["key"]])
+    schemas = ask_tool(live, "map", path=[platform["key"]])
     (schema,) = schemas["items"]
     assert schema["key"].startswith("⟪")
-    answer = _ask(live, "map", path=[platform["key"], schema["key"]])
+    answer = ask_tool(live, "map", path=[platform["key"], schema["key"]])
     assert [(item["key"].strip("⟪⟫"), item["state"]) for item in answer["items"]] == [
         ("dataset:hive://lake:a b.report", "failed"),
         ("dataset:hive://lake:a b.orders", "healthy"),
     ]
     assert answer["total"] == 2
-    text = call("map", {"path": [platform["key"]]}, _context(live, "http://server"))
+    text = call("map", {"path": [platform["key"]]}, context_of(live, "http://server"))
     assert json.loads(text)["page"] == "http://server/map?by=platform&path=hive"
 
 
@@ -161,5 +161,5 @@ def test_arguments_of_tags_exclude_each_other(
     arguments: dict[str, str], message: str, live: Live
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        call("tags", arguments, _context(live))
+        call("tags", arguments, context_of(live))
     assert str(caught.value).startswith(message)
