@@ -34,7 +34,7 @@ def read_files(
             or a file that is one document has more than `largest` bytes, decompressed.
 
     A folder is read in order of the paths. `Lines` has the events of at most 1,000 lines, with
-    those that were rejected.
+    those that were rejected; it is empty for an empty document. Tests pass a smaller `largest`.
     """
     return _contents_of([(path, _files(path)) for path in paths], redactor, largest)
 

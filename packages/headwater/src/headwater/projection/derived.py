@@ -198,7 +198,8 @@ def outcome(state: State, run: Run) -> Outcome:
     """Return the outcome of a run; without an end, that of its nearest ancestor with one.
 
     The end of a DAG run ends its open tasks, but not before their last event. A batch run that
-    completed does not end the streaming runs that it started.
+    completed does not end the streaming runs that it started, since it only submitted them; if it
+    failed or was aborted, its engine stops them too. Runs above that launcher know no more than it.
     """
     for ancestor in ancestry_of(state, run):
         if ancestor.end is not None:

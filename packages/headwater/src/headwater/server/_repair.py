@@ -16,7 +16,7 @@ from headwater.log import EventLog, RejectedLine, read_logged, schema
 
 @dataclass(frozen=True, slots=True)
 class DamagedRow:
-    """A row that is not an event: its `seq`, the reason and its text."""
+    """A row that is neither an event nor an alias: its `seq`, the reason and its text."""
 
     seq: int
     reason: str
@@ -26,7 +26,8 @@ class DamagedRow:
 def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
     """Yield every row of the log that cannot be read, in order of arrival.
 
-    Secrets in their texts and reasons are masked.
+    A row is an OpenLineage event or a statement about names, as its `kind` says (`"openlineage"`
+    or `"alias"`), which decides how its text is read. Secrets in texts and reasons are masked.
     """
     redact_line = log.redactor.redact_line
     for seq, kind, _, body in log.rows():

@@ -72,6 +72,17 @@ def test_declared_job_is_emitted(live: Live, build: Any) -> None:
     assert labels == ["urn:li:tag:core", "urn:li:tag:tier:gold"]
 
 
+def test_declared_flow_has_its_owners_and_tags(live: Live, build: Any) -> None:
+    store = Store()
+    with delivering(live, store.answer) as forwarder:
+        fill(live, build, [_job_event("f", facets=_FACETS, inputs=[], outputs=[])])
+        assert forwarder.drain() == 1
+    flow = "urn:li:dataFlow:(dbt,f,demo)"
+    assert store.aspects[flow, "ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
+    labels = [item["tag"] for item in store.aspects[flow, "globalTags"]["tags"]]
+    assert labels == ["urn:li:tag:core", "urn:li:tag:tier:gold"]
+
+
 def test_declaration_does_not_overwrite_a_job_with_runs(live: Live, build: Any) -> None:
     store = Store()
     ran = build.run(

@@ -66,7 +66,11 @@ def alias(
 
 
 def _store(client: Client, one: str, other: str, **how: bool) -> None:
-    """Write a statement about two names to the local log; `how` is as in `stated_entry`."""
+    """Write a statement about two names to the local log; `how` is as in `stated_entry`.
+
+    The log is read as a whole, to find which datasets the names mean. Raises NotFoundError and
+    ConfigError as `stated_entry` does.
+    """
     from headwater.plugins.aliases._service import stated_entry
     from headwater.projection.live import Batch, Live
 
@@ -74,7 +78,7 @@ def _store(client: Client, one: str, other: str, **how: bool) -> None:
         live = Live(log)
         with live.reading() as state:
             entry = stated_entry(state, one, other, time.time_ns() // 1_000, **how)
-        live.ingest(Batch([entry]))
+        live.ingest(Batch([entry]))  # after the reading, which a change would wait for
 
 
 def print_aliases(answer: Page[AliasPair]) -> None:

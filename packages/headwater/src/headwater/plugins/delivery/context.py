@@ -5,7 +5,8 @@ Some backends replace lineage with every event, so each event must be complete.
 - body: an event, dataset or facet as JSON
 - use: a dataset as an input or output of one run, with its facets
 - members: the runs whose inputs and outputs the context has, see `Contexts`
-- flow: the DAG or flow of a job, in DataHub the job's name up to the first dot
+- flow: the DAG or flow of a job, which is the top of its hierarchy. DataHub names the flow after
+  the job's name up to the first dot
 - engine: what runs a job, such as `spark`; DataHub's id of a job contains it
 """
 
@@ -78,7 +79,7 @@ class RunContext:
     run_facets: Facets = field(default_factory=dict)
     job_facets: Facets = field(default_factory=dict)
     flow_facets: Facets = field(default_factory=dict)
-    """The facets of the flow: the job whose name is this job's name up to the first dot."""
+    """The facets of the flow: the top of the hierarchy of jobs, whatever its name."""
     ancestors: tuple[RunKey, ...] = ()
     """The runs above, nearest first."""
     other_writers: tuple[Body, ...] = ()

@@ -135,7 +135,8 @@ def _run_job(body: Body, context: RunContext) -> Aspects:
 def _static_job(body: Body, context: RunContext) -> Aspects:
     """Yield the aspects of a job that was reported without a run.
 
-    If it has run (`started` is set), its runs determine all but its owners and tags.
+    If it has run (`started` is set), its runs determine all but its owners and tags, also those of
+    its flow, see `_run_job`.
     """
     engine, job, facets = orchestrator(body), body["job"], body["job"]["facets"]
     flow, own = flow_urn(engine, job), job_urn(engine, job)
@@ -143,6 +144,7 @@ def _static_job(body: Body, context: RunContext) -> Aspects:
         name = job["name"].split(".")[0]
         flow_facets = context.flow_facets if name != job["name"] else facets
         yield flow, dh.DataFlowInfoClass(name=name, description=_description(flow_facets))
+        yield from _owners_and_tags(flow, flow_facets)
         info = dh.DataJobInfoClass(
             name=job["name"][len(name) + 1 :] or name,
             type=engine,
