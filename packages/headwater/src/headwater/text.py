@@ -20,6 +20,9 @@ FILE_ENDING = re.compile(
 )
 """The ending of a file's name in lower case. The page has the same list (graph/words.ts)."""
 
+REMOVED_MODEL = "was removed from the dbt project"
+"""Beginning of the message about a job or dataset of a model that its project no longer has."""
+
 
 def title_of_dataset(name: str) -> str:
     """Return the last part of the name of a dataset, as the page shows it.

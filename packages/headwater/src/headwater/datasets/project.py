@@ -23,7 +23,12 @@ CONFIG = "headwater_dbt_config"
 
 def newest_with_manifest(state: State, ref: JobRef) -> Run | None:
     """Return the newest run of a job that has a manifest."""
-    return generations_of(state).of_runs(ref, PROJECT, lambda runs: _newest(state, runs))
+    return next(reversed(runs_with_manifest(state, ref)), None)
+
+
+def runs_with_manifest(state: State, ref: JobRef) -> list[Run]:
+    """Return the runs of a job that have a manifest, oldest first. Do not change the list."""
+    return generations_of(state).of_runs(ref, PROJECT, lambda runs: _with_manifest(state, runs))
 
 
 def has_manifest(run: Run) -> bool:
@@ -47,7 +52,12 @@ def is_removed_test(state: State, run: Run, assertion: Assertion) -> bool:
     no schema of the tested tables, the result is False: a part of a project may have been imported.
     """
     project = _newer_manifest(state, run)
-    if project is None or not isinstance(project.get("tests"), list):
+    return project is not None and lacks_test(project, run, assertion)
+
+
+def lacks_test(project: Json, run: Run, assertion: Assertion) -> bool:
+    """Return True if a manifest has the schema of the tables of a test run, but not one test."""
+    if not isinstance(project.get("tests"), list):
         return False
     names = run.inputs or run.outputs
     is_known = any(name.name.rpartition(".")[0] in project.get("schemas", ()) for name in names)
@@ -56,9 +66,9 @@ def is_removed_test(state: State, run: Run, assertion: Assertion) -> bool:
     return is_known and not {assertion.name, name} & set(project["tests"])
 
 
-def _newest(state: State, runs: Iterable[Run]) -> Run | None:
+def _with_manifest(state: State, runs: Iterable[Run]) -> list[Run]:
     listing = (run for run in runs if isinstance(run.facets.get(PROJECT).get("nodes"), list))
-    return max(listing, key=lambda run: _place(state, run), default=None)
+    return sorted(listing, key=lambda run: _place(state, run))
 
 
 def _place(state: State, run: Run) -> tuple[int, str]:

@@ -35,7 +35,7 @@ from headwater.datasets.not_run import (
     root_of,
     without_result,
 )
-from headwater.datasets.project import is_removed_test
+from headwater.datasets.project import is_removed_test, lacks_test
 from headwater.datasets.thresholds import with_threshold
 from headwater.events import EventType, Facets, JobRef, Json
 from headwater.events.facets import ASSERTION_FACETS, Airflow
@@ -209,10 +209,10 @@ def has_only_removed_failures(state: State, run: Run) -> bool:
     return bool(failed) and all(is_removed_test(state, run, item) for item in failed)
 
 
-def has_only_removed_tests(state: State, run: Run) -> bool:
-    """Return True if the dbt project of a test run has none of its tests any more."""
+def lacks_all_tests(state: State, project: Json, run: Run) -> bool:
+    """Return True if a manifest of a dbt project has none of the tests of a test run."""
     results = _results(state, run)
-    return bool(results) and all(is_removed_test(state, run, item) for item in results)
+    return bool(results) and all(lacks_test(project, run, item) for item in results)
 
 
 def _results(state: State, run: Run) -> list[Assertion]:

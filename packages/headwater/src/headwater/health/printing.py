@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from headwater.console.render import age_of, moment_of
+from headwater.text import REMOVED_MODEL
 
 if TYPE_CHECKING:
     from headwater.health.models import HealthState, NodeHealth
@@ -37,7 +38,12 @@ def health_line(health: NodeHealth) -> Text:
 
 
 def health_mark(health: NodeHealth) -> Text:
-    """Return a state that needs attention, after two spaces; nothing for any other."""
+    """Return a state that needs attention, after two spaces; nothing for any other.
+
+    That a model was removed from its dbt project is mentioned, too.
+    """
+    if health["message"].startswith(REMOVED_MODEL):
+        return Text(f"  {health['message']}", "dim")
     if health["state"] in _UNREMARKABLE:
         return Text()
     return Text(f"  {label_of(health['state'])}", _STYLES[health["state"]])

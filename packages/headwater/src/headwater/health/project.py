@@ -1,7 +1,7 @@
-"""Models that were removed from their dbt project, according to the newest imported manifest.
+"""Models that were removed from their dbt project, according to the imported manifests.
 
 `headwater.datasets.project` describes the manifest. A model is removed if its job did not run since
-and the manifest has its schema but not the model. A test job is removed if the manifest has none of
+and the newest manifest with its schema lacks it. A test job is removed if the manifest has none of
 its tests. Events of dbt-ol do not list the models of a project, so that removals are unknown
 without an import. The table may still exist in the database.
 """
@@ -11,9 +11,15 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from headwater.datasets.project import PROJECT, has_manifest, newest_with_manifest
-from headwater.datasets.quality import has_only_removed_tests
-from headwater.events import JobRef
+from headwater.datasets.not_run import is_test
+from headwater.datasets.project import (
+    PROJECT,
+    has_manifest,
+    newest_with_manifest,
+    runs_with_manifest,
+)
+from headwater.datasets.quality import lacks_all_tests
+from headwater.events import JobRef, Json
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.nodes import Node, facets_of
 from headwater.partial import PartialState
@@ -29,7 +35,7 @@ class Removed(NamedTuple):
 
     project: str
     run: Run
-    """The newest invocation with a manifest; the model did not run since."""
+    """The first invocation whose manifest lacks the model; no later one has it."""
 
 
 def removed_model(state: State, node: Node) -> Removed | None:
@@ -56,25 +62,40 @@ def removed_model(state: State, node: Node) -> Removed | None:
 def _removed_job(state: State, ref: JobRef) -> Removed | None:
     """Return the project that a job was removed from; None if no manifest shows it.
 
-    Manifests of the root job of its newest run count, if they are newer than that run. A model is
-    missing if the manifest has its schema, but not its id.
+    Manifests of the root job of its newest run count, if they are newer than that run. Those that
+    have neither a model nor its schema, as of another target, are ignored. The model was removed if
+    the newest of the others lacks it. A test was removed if the newest manifest lacks all tests of
+    the job.
     """
     run = newest_run(state, ref)
     if run is None:
         return None
     *_, root = ancestry_of(state, run)
-    listing = newest_with_manifest(state, root.key.job)
-    if listing is None or place_of_run(state, listing) <= place_of_run(state, root):
+    since = place_of_run(state, root)
+    models = [book.get(_NODE) for book in facets_of(state, Node.of_job(ref))]
+    first: Run | None = None
+    for listing in reversed(runs_with_manifest(state, root.key.job)):
+        if place_of_run(state, listing) <= since:
+            break
+        project = listing.facets.get(PROJECT)
+        if lacks_all_tests(state, project, run) or any(_lacks(project, item) for item in models):
+            first = listing
+        elif is_test(state, ref) or any(_has(project, item) for item in models):
+            break
+    if first is None:
         return None
-    project = listing.facets.get(PROJECT)
-    if has_only_removed_tests(state, run):
-        return Removed(str(project.get("name")), listing)
-    for book in facets_of(state, Node.of_job(ref)):
-        model = book.get(_NODE)
-        schema = f"{model.get('database')}.{model.get('schema')}"
-        if schema in project.get("schemas", ()) and model.get("unique_id") not in project["nodes"]:
-            return Removed(str(project.get("name")), listing)
-    return None
+    return Removed(str(first.facets.get(PROJECT).get("name")), first)
+
+
+def _has(project: Json, model: Json) -> bool:
+    """Return True if a manifest has a model."""
+    return model.get("unique_id") in project["nodes"]
+
+
+def _lacks(project: Json, model: Json) -> bool:
+    """Return True if a manifest has the schema of a model, but not the model."""
+    schema = f"{model.get('database')}.{model.get('schema')}"
+    return schema in project.get("schemas", ()) and not _has(project, model)
 
 
 @once_an_event

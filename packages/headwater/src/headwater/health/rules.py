@@ -54,6 +54,7 @@ from headwater.projection.derived import (
 from headwater.runs.completion import doubt_of_completion
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run, place_of_run
+from headwater.text import REMOVED_MODEL
 
 _CHECK_OF_INPUT = 2  # steps from a check to a job that reads the checked dataset
 
@@ -92,7 +93,7 @@ def _removed(state: State, node: Node) -> Found | None:
     """Return "unknown" for a model that its dbt project no longer has."""
     if (removed := removed_model(state, node)) is None:
         return None
-    text = f"was removed from the dbt project {removed.project}"
+    text = f"{REMOVED_MODEL} {removed.project}"
     return Found("unknown", text, ended_at(state, removed.run))
 
 

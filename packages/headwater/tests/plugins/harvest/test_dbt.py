@@ -13,6 +13,7 @@ import pytest
 
 from headwater.errors import ConfigError, NotFoundError
 from headwater.graph.current import generations_of
+from headwater.health.printing import health_mark
 from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog
 from headwater.plugins.harvest._dbt import Dbt
@@ -441,9 +442,18 @@ def test_model_that_left_its_project_is_unknown_until_it_runs_again(
     assert not [subject for subject in found if "daily" in subject]
     (message,) = removed_readers()
     assert message.startswith("db.main.shop.daily")
-    harvest(whole, day=6)
+    harvest(left, day=6)  # still without the model, which was removed on day 5
+    other = {node: {**found, "schema": "dev"} for node, found in left.items()}
+    harvest(other, day=7)
+    assert query("node", node="main.daily")["health"]["at"] == "2026-11-05T08:00:00Z"
+    (found,) = query("search", text="name:daily type:table")["items"]
+    assert found["health"]["message"] == "was removed from the dbt project shop"
+    assert str(health_mark(found["health"])) == "  was removed from the dbt project shop"
+    harvest(whole, day=8)
     assert removed_readers() == []
     assert "removed" not in query("node", node="main.daily")["health"]["message"]
+    harvest(left, day=9)
+    assert query("node", node="main.daily")["health"]["at"] == "2026-11-09T08:00:00Z"
 
 
 @pytest.mark.parametrize("schema", ["main", "dev"])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import ConfigError
+from headwater.plugins.search._freshness import datasets_freshness_answer
 from headwater.plugins.search.queries import datasets_answer, jobs_answer, search_answer
 from headwater.projection import State
 
@@ -224,3 +225,38 @@ def test_run_is_found_by_its_id(build: Any) -> None:
     body["run"]["runId"] = run_id
     (hit,) = search_answer(build.state(body), run_id)["items"]
     assert (hit["name"], hit["matched"], hit["text"]) == ("load", "run", run_id)
+
+
+@pytest.mark.parametrize("text", ["colum:email", "status:late", "owner:x kind:table", "nam:a word"])
+def test_unknown_filter_is_an_error_with_the_known_ones(text: str, build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "r", "load", "08:00:00", writes=("db|raw",)))
+    expected = r"unknown filter, expected one of column, tag, owner, state, .*; quote the text"
+    for answer in (search_answer, datasets_answer, jobs_answer, datasets_freshness_answer):
+        with pytest.raises(ConfigError, match=expected):
+            answer(state, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"colum:email"',
+        '"a colum:email"',
+        "db:nothing",
+        "job:demo:x",
+        "s3://bucket/x",
+        "run:1",
+        "08:00:00",
+        "owner:x",
+    ],
+)
+def test_other_words_with_a_colon_are_texts(text: str, build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "r", "load", "08:00:00", writes=("db|raw",)))
+    assert search_answer(state, text)["items"] == []
+
+
+def test_word_like_a_filter_is_found_in_a_query(build: Any) -> None:
+    query = {"sql": {"query": "SELECT src:customer FROM raw"}}
+    run = build.run("COMPLETE", "r", "load", "08:00:00", writes=("db|raw",))
+    run["job"]["facets"] |= query
+    (hit,) = search_answer(build.state(run), "src:customer")["items"]
+    assert hit["name"] == "load"

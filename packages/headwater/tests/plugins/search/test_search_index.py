@@ -33,7 +33,7 @@ from packages.headwater.tests.support.budgets import examples
 _TEXTS = (
     *("t", "a", "ta", "l2", "Fa", "fare", "FARE", "fa-re", 'say "hi"', "straße", "STRASSE", "\0"),
     *("fare raw", "from s", "select fare", "fara", "raw_fare", "boom", "is_void", "grandtotal"),
-    *("pii", "location", "team:r", "growth", "run-1", "version-1", "x" * 70, "zzzzzz"),
+    *("pii", "location", '"team:r"', "growth", "run-1", "version-1", "x" * 70, "zzzzzz"),
     *("column:fare", "tag:pii", "owner:growth", "name:raw a", "+raw", "raw+1", "state:unknown ra"),
 )
 _NAMES = (

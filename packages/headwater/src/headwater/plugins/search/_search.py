@@ -22,7 +22,7 @@ from headwater.nodes.versions import datasets_with_version
 from headwater.plugins.search._index import candidates_of, current_index, for_some, unindexed
 from headwater.plugins.search._texts import Kind, last_part, texts_of, words_of
 from headwater.plugins.search.models import SearchCounts, SearchHit
-from headwater.plugins.search.selection import parse, selectable, selects
+from headwater.plugins.search.selection import check_keys, parse, selectable, selects
 from headwater.projection import State
 
 _LIKENESS = 0.75  # of two words, as difflib counts it, so that one may be a slip of the other
@@ -74,6 +74,7 @@ def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
         found = found or _with_id(state, text)
         if found or unindexed(state):  # another node may have the text itself
             return found
+        check_keys(selection)
         return _similar(state, text, with_sql=with_sql)
     nodes = [
         node
@@ -81,7 +82,10 @@ def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
         if selects(state, selection._replace(words=()), node)
     ]
     if selection.words:
-        return _matches(state, nodes, selection.words, with_sql=with_sql)
+        found = _matches(state, nodes, selection.words, with_sql=with_sql)
+        if not found and not unindexed(state):
+            check_keys(selection)
+        return found
     kind, value = selection.shown
     return [_filtered_hit(state, node, kind, value) for node in nodes]
 

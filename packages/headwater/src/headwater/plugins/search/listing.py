@@ -15,7 +15,7 @@ from headwater.health.models import HealthState
 from headwater.nodes.listed import rows_of
 from headwater.nodes.rows import active_at, node_row
 from headwater.plugins.search.models import ListedDataset, ListedJob, NodeGroup
-from headwater.plugins.search.selection import parse, selectable, selects
+from headwater.plugins.search.selection import check_keys, parse, selectable, selects
 from headwater.projection import State
 from headwater.runs.summary import condition_of, newest_run, run_line
 
@@ -49,12 +49,21 @@ def _selected(state: State, text: str | None) -> Iterable[Node] | None:
     """Return the nodes that a text selects; None without a text.
 
     Words must be in names, unlike in a search.
+
+    Raises:
+        ConfigError: nothing matches, and a word looks like a filter with an unknown key.
     """
     if not (text and text.strip()):
         return None
     selection = parse(state, text)
     nodes = selectable(state, selection, is_for_names=True)
-    return (node for node in nodes if selects(state, selection, node))
+    selected = (node for node in nodes if selects(state, selection, node))
+    if not selection.like_filters:
+        return selected
+    found = list(selected)
+    if not found:
+        check_keys(selection)
+    return found
 
 
 def _state_of_newest_run(state: State, ref: JobRef) -> str:

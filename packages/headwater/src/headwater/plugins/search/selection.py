@@ -38,6 +38,10 @@ _PART = re.compile(
     r'|"(?P<phrase>[^"]+)"|(?P<word>\S+)',
     re.IGNORECASE,
 )
+_LIKE_FILTER = re.compile(r"(?P<key>[a-z_]+):(?!/)\S", re.IGNORECASE)
+"""The beginning of a word that looks like a filter, unlike a URL."""
+_ID_KEYS = ("job", "dataset", "run")
+"""Words before a colon with which ids begin."""
 _WALK = re.compile(r"(?:(?P<up>\d*)\+)?(?P<name>[^+]*[^+\d][^+]*)(?:\+(?P<down>\d*))?")
 _STATES = get_args(HealthState)
 _EDGES = 2  # of a step: from a dataset to a job, and on to the next dataset
@@ -55,6 +59,8 @@ class Selection(NamedTuple):
     """Keys and the beginnings of their values, in lower case."""
     walks: tuple[frozenset[Node], ...]
     """The nodes that each part with a plus selects."""
+    like_filters: tuple[str, ...] = ()
+    """The words that look like filters with an unknown key."""
 
     @property
     def is_plain(self) -> bool:
@@ -72,11 +78,12 @@ def parse(state: State, text: str) -> Selection:
     """Return the parts of a text; a part with a plus that names no node is a word.
 
     Raises:
-        ConfigError: no state begins with the value of `state:`.
+        ConfigError: no state begins with the value of `state:`. `check_keys` rejects unknown keys.
     """
     words: list[str] = []
     filters: list[tuple[str, str]] = []
     walks: list[frozenset[Node]] = []
+    like_filters: list[str] = []
     for part in _PART.finditer(text):
         if key := part["key"]:
             value = (part["quoted"] or part["value"] or "").casefold()
@@ -90,7 +97,36 @@ def parse(state: State, text: str) -> Selection:
             walks.append(nodes)
         else:
             words.append(part["word"])
-    return Selection(tuple(words), tuple(filters), tuple(walks))
+            if _looks_like_filter(state, part["word"]):
+                like_filters.append(part["word"])
+    return Selection(tuple(words), tuple(filters), tuple(walks), tuple(like_filters))
+
+
+def _looks_like_filter(state: State, word: str) -> bool:
+    """Return True if a word is like a filter with an unknown key, such as `colum:email`.
+
+    Ids and names with a namespace are no filters.
+    """
+    key = match["key"].casefold() if (match := _LIKE_FILTER.match(word)) else ""
+    if not key or key in (*_KEYS, *_ID_KEYS):
+        return False
+    namespaces = {ref.namespace for ref in state.jobs} | {name.namespace for name in state.identity}
+    return all(name.casefold().partition(":")[0] != key for name in namespaces)
+
+
+def check_keys(selection: Selection) -> None:
+    """Reject filters with an unknown key. Call it if nothing matches: the word may be in a text.
+
+    Raises:
+        ConfigError: a word looks like a filter with an unknown key.
+    """
+    for word in selection.like_filters:
+        key = word.partition(":")[0]
+        expected = ", ".join(_KEYS)
+        raise ConfigError(
+            f"{key}: unknown filter, expected one of {expected}; quote the text to search for it:"
+            f' "{word}"'
+        )
 
 
 def selectable(state: State, selection: Selection, *, is_for_names: bool = False) -> Iterable[Node]:
