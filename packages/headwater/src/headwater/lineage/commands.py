@@ -71,6 +71,9 @@ def tree(
 
     With --control, the jobs that control dependencies lead to are marked with `control`.
 
+    A job has the newest run with the edge. If it ran since without the edge, `then` precedes its
+    newest run.
+
     Example: headwater tree yellow_rides_hourly_forecast --up --depth 4
     """
     direction = "both" if up and down else "down" if down else "up"

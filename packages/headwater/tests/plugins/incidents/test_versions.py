@@ -148,6 +148,17 @@ def test_errors_name_the_versions_to_use(build: Any) -> None:
     assert version_answer(state, "o@ther@100")["name"] == "o@ther"
 
 
+def test_failed_run_is_not_shown_as_a_version(
+    build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = build.state(
+        build.run("COMPLETE", "w", "ingest", "07:00:00", writes=("db|raw",)),
+        build.run("FAIL", "f", "load", "08:00:00", reads=("db|raw",), writes=("db|t",)),
+    )
+    print_version(version_answer(state, "db:raw@w"))
+    assert "t  (db)  newest run f (FAILED)  by time" in capsys.readouterr().out
+
+
 def test_limit_cuts_lists_but_not_counts(build: Any) -> None:
     reads = [_read(build, f"r{n}", f"12:0{n}:00", "100") for n in range(4)]
     answer = version_answer(build.state(_load(build, 0, "100"), *reads), "raw@100", limit=2)

@@ -146,15 +146,27 @@ def _print_affected(title: str, nodes: list[models.NodeWithVersion], count: int)
 def _affected(node: models.NodeWithVersion) -> tuple[Text, Text]:
     """Return a node and its details. Current nodes get a star from the caller."""
     text = job_text(node) if node["type"] == "job" else dataset_text(node)
-    newest = node["versions"][:1] + [run["runId"] for run in node["runs"][:1]]
     parts = [
         counted(node["versionCount"], "version") if node["versionCount"] else "",
-        f"newest {newest[0]}" if newest else "",
+        _newest(node),
         _BY[node["by"]].strip(),
     ]
     details = Text("  ".join(part for part in parts if part), "dim")
     owners = f"  owned by {', '.join(node['owners'])}" if node["owners"] else ""
     return text, details.append(owners, "yellow")
+
+
+def _newest(node: models.NodeWithVersion) -> str:
+    """Return the newest version with the data; without one, the newest run.
+
+    A run that did not complete has its state: it is not known to have written a version.
+    """
+    if node["versions"]:
+        return f"newest {node['versions'][0]}"
+    for run in node["runs"][:1]:
+        state = "" if run["state"] == "COMPLETED" else f" ({run['state']})"
+        return f"newest run {run['runId']}{state}"
+    return ""
 
 
 def print_taints(answer: Page[models.TaintedVersion]) -> None:
