@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from headwater.events import parse_time, to_micros
 from headwater.log import Entry, EventLog
+from headwater.plugins.aliases._entry import make_alias
 from headwater.plugins.changes import _candidates
 from headwater.plugins.changes.queries import diff_answer
 from headwater.plugins.past.answer import PartialPast
@@ -275,3 +276,20 @@ def test_only_changed_pipelines_are_compared(build: Any) -> None:
     found.add_removed()
     found.add_edges()
     assert {ref.name for ref in found.jobs} == {"a", "b", "dag_d0"}
+
+
+def test_difference_needs_the_whole_states_after_a_rule_for_names(
+    build: Any, tmp_path: Path
+) -> None:
+    """A rule joins names that no event of the producers states together."""
+    entries = [build.entry(event) for event in _daily(build, [])]
+    times = sorted({entry.event.time for entry in entries})
+    rule = make_alias(("db", "t%s"), ("db", "z%s"), times[-1], "rule")
+    log = EventLog(f"sqlite:///{tmp_path / 'log.db'}")
+    try:
+        live = Live(log)
+        live.ingest(Batch([*entries, rule]))
+        past = PartialPast(live, least=0, share=1.0)
+        assert _in_part(past, live, (times[-2], None), "task") is None
+    finally:
+        log.close()

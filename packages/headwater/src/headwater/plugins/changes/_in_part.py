@@ -43,7 +43,8 @@ def difference_in_part(present: State, before: State, after: State, level: Level
     Raises:
         WholeStateError: the whole states must be compared.
     """
-    if not isinstance(before, PartialState):
+    has_rules = any(relation == "rule" for _, relation in present.aliases.values())
+    if has_rules or not isinstance(before, PartialState):  # a rule may join any names
         raise WholeStateError
     begin = before.now
     end = inf if after is present else after.now
