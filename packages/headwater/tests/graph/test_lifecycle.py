@@ -101,6 +101,29 @@ def test_renamed_table_keeps_its_lineage(build: Any) -> None:
         assert {"final", "daily"} <= affected
 
 
+@pytest.mark.parametrize("end", ["COMPLETE", "FAIL", None])
+def test_rename_reported_only_at_the_start_counts_if_the_run_completed(
+    end: str | None, build: Any
+) -> None:
+    """A producer may list the outputs of a run only in its first event."""
+    begin = _renamed(build, "2", "swap", "10:10:00", "new", "t") | {"eventType": "START"}
+    events = [
+        _copy(build, "0", "before", "09:00:00", "old", "t"),
+        _copy(build, "1", "load", "10:00:00", "a", "new"),
+        begin,
+        *([build.run(end, "2", "swap", "10:20:00")] if end else []),
+        _copy(build, "3", "report", "10:30:00", "t", "out"),
+        _copy(build, "4", "load", "10:40:00", "late", "new"),
+    ]
+    is_renamed = end == "COMPLETE"
+    for order in list(permutations(events))[::11]:
+        state = build.state(*order)
+        assert {"a", "old", "late"} & _tree(state, "out") == ({"a"} if is_renamed else {"old"})
+        assert ("load" in _tree(state, "t")) is is_renamed
+    affected = {node["name"] for node in impact_answer(state, "a")["affected"]}
+    assert ("out" in affected) is is_renamed
+
+
 def test_rename_replaces_the_earlier_rows_of_the_new_name(build: Any) -> None:
     state = build.state(
         _copy(build, "0", "old_build", "09:00:00", "old_orders", "daily"),

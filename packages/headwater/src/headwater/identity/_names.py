@@ -85,7 +85,7 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
 def _of_url(namespace: str, name: str) -> tuple[str, str]:
     url = f"{namespace.rstrip('/')}/{name.strip('/')}"
     found = ((pattern.fullmatch(url), place) for pattern, place in STORE_URLS)
-    return next(((m.expand(place), m["key"]) for m, place in found if m), (namespace, name))
+    return next(((m.expand(place), m.groups()[-1]) for m, place in found if m), (namespace, name))
 
 
 def _authority(rule: NamingRule, spelled: str) -> str:

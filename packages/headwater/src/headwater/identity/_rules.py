@@ -100,19 +100,20 @@ RULES: tuple[NamingRule, ...] = (
                port=9092),
 )  # fmt: skip
 
-STORE_URLS: tuple[tuple[re.Pattern[str], str], ...] = (
+STORE_URLS = (
     # https://learn.microsoft.com/azure/storage/common/storage-account-overview
-    (re.compile(r"https?://([\w-]{3,24})\.(?:blob|dfs)\.(core\.[\w.]+|fabric\.microsoft\.com)(?::443)?"
-                r"/([^/]+)/?(?P<key>.*)", re.I), r"abfss://\3@\1.dfs.\2"),
+    (re.compile(r"(?i)https?://([\w-]{3,24})\.(?:blob|dfs)\.(core\.[\w.]+|fabric\.microsoft\.com)"
+                r"(?::443)?/([^/]+)/?(.*)"), r"abfss://\3@\1.dfs.\2"),
     # https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
-    (re.compile(r"https?://s3[\w.-]{0,40}\.amazonaws\.com/([^/]+)/?(?P<key>.*)", re.I), r"s3://\1"),
-    (re.compile(r"https?://([\w.-]{3,63}?)\.s3[\w.-]{0,40}\.amazonaws\.com/(?P<key>.*)", re.I), r"s3://\1"),
+    (re.compile(r"(?i)https?://s3[\w.-]{0,40}\.amazonaws\.com/([^/]+)/?(.*)"), r"s3://\1"),
+    (re.compile(r"(?i)https?://([\w.-]{3,63}?)\.s3[\w.-]{0,40}\.amazonaws\.com/(.*)"), r"s3://\1"),
     # https://cloud.google.com/storage/docs/request-endpoints
-    (re.compile(r"https?://storage\.(?:googleapis|cloud\.google)\.com/([^/]+)/?(?P<key>.*)", re.I),
-     r"gs://\1"),
+    (re.compile(r"(?i)https?://storage\.(googleapis|cloud\.google)\.com/([^/]+)/?(.*)"), r"gs://\2"),
 )  # fmt: skip
-"""URLs of object stores, `namespace/name`, each with the namespace of the same place; the source of
-each is above it."""
+"""URLs of object stores, `namespace/name`, with the namespace of the same place.
+
+The last group is the name in it; the source of each URL is above it.
+"""
 
 LOCATION = re.compile(r"(file$|hdfs://[^/]*$|viewfs://[^/]*$|dbfs(://[^/]*)?$"
                       r"|(s3|gs|abfss|adl|oss|cos)://)")  # fmt: skip
@@ -136,12 +137,10 @@ _LOCAL_HOSTS: tuple[tuple[str, str], ...] = (
      "https://www.rfc-editor.org/rfc/rfc6761"),
     (r"\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\]", "an address is reused: RFC 1918, DHCP"),
     (r".+\.(local|localdomain|lan|home\.arpa)", "RFC 6762, RFC 8375: names of one network"),
-    (r"(host|gateway|kubernetes)\.docker\.internal",
-     "https://docs.docker.com/desktop/features/networking/"),
-    (r"host\.containers\.internal", "https://docs.podman.io: the machine of a container"),
+    (r"(host|gateway|kubernetes)\.docker\.internal|host\.containers\.internal",
+     "https://docs.docker.com/desktop/features/networking/; https://docs.podman.io"),
     (r"(desktop|laptop|win)-[\da-z]{7,11}", "the names that Windows gives to machines"),
-    (r"(emr-header-|emr-worker-|master-|core-)[\d-]+\.(cluster-\d+|c-[\da-f]{16})(\..+)?",
-     "https://www.alibabacloud.com/help/emr: nodes of a cluster"),
+    (r"(emr-\w+|master|core)-[\d-]+\.c(luster)?-[\da-f]+(\..+)?", "https://www.alibabacloud.com/help/emr"),
     (r"[\da-f]{12}|[\da-f]{64}", "Docker's default host name: the id of the container"),
     (r"ip-\d+-\d+-\d+-\d+(\..+)?|.+\.ec2\.internal|.+\.compute(-\d+)?\.internal"
      r"|ec2-\d+-\d+-\d+-\d+\..+|domu-.+\.internal|i-[\da-f]{8,17}(\..+)?",

@@ -44,10 +44,10 @@ from headwater.projection._statements import (
     add_exposures,
     add_job_handoffs,
     add_lifecycle,
+    add_lifecycles,
     add_schemas,
     add_table_change,
     packed_lineage,
-    renamed_sources,
     update_skipped,
 )
 from headwater.projection.facet_books import Stamp
@@ -148,8 +148,8 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     for item in event.inputs:
         dataset_facets = select(item.facets, INPUT_FACETS)
         update_use(state, run.inputs, item, dataset_facets, stamp).readers.add(run.key)
-    renamed = renamed_sources(state, event, run.key, stamp)
-    for source in (*renamed, *_column_sources(event)):  # inputs, even if not listed as such
+    add_lifecycles(state, event, run, stamp)
+    for source in _column_sources(event):  # inputs, even if not listed as such
         update_use(state, run.inputs, source, {}, stamp).readers.add(run.key)
     for item in (*event.outputs, *event.inputs):
         add_exposures(state, event.job.namespace, item, stamp)

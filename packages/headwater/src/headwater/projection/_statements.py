@@ -35,6 +35,7 @@ from headwater.projection._records import (
     record_change,
     update_dataset,
     update_job,
+    update_use,
 )
 from headwater.projection.facet_books import Stamp, pack
 from headwater.projection.state import LifecycleChange, Run, RunKey, State, StatedChange
@@ -122,8 +123,8 @@ def add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) -> 
         state.exposed.setdefault(ref, set()).add(record.name)
 
 
-def add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None) -> Dataset | None:
-    """Record a lifecycle change of a dataset; return its former name if it was renamed.
+def add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None) -> None:
+    """Record a lifecycle change of a dataset.
 
     A rename is recorded for both names: RENAME for the new one, and MOVE for the former one. A
     CREATE or OVERWRITE is only recorded if it replaced all rows, or without a run.
@@ -138,11 +139,9 @@ def add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None)
         _add_change(state, source, LifecycleChange(stamp, "MOVE", run, new, is_read))
         if run is None:
             state.derived_from.setdefault(old, set()).add(new)
-        return source
     is_whole = run is None or replaces_rows(item.facets, item.io_facets)
     if change.removes_data or (kind in ("CREATE", "OVERWRITE") and is_whole):
         _add_change(state, item, LifecycleChange(stamp, kind, run, None, change.is_from_sql))
-    return None
 
 
 def _add_change(state: State, item: Dataset, change: LifecycleChange) -> None:
@@ -151,19 +150,24 @@ def _add_change(state: State, item: Dataset, change: LifecycleChange) -> None:
     record.lifecycle.add(change)
 
 
-def renamed_sources(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> list[Dataset]:
+def add_lifecycles(state: State, event: RunEvent, run: Run, stamp: Stamp) -> None:
     """Record the lifecycle changes of a run, which count if it completes.
 
-    Return the former names of the outputs of a completed run, which are inputs of it. Before the
-    end, and for inputs, only removals are recorded: what a run replaces is known when it ends.
+    The former names of the outputs of a completed run are inputs of it, even if an earlier event
+    states them. Before the end, no CREATE or OVERWRITE is recorded: what a run replaces is known
+    when it ends. Of inputs, only removals are recorded.
     """
-    is_end, outputs = event.type is EventType.COMPLETE, event.outputs
-    early = (*event.inputs, *(() if is_end else outputs))
-    for item in early:
-        if LifecycleStateChange.parse(item.facets.get(LifecycleStateChange.KEY, {})).removes_data:
-            add_lifecycle(state, item, stamp, run)
-    former = (add_lifecycle(state, item, stamp, run) for item in outputs if is_end)
-    return [dataset for dataset in former if dataset is not None]
+    is_end = event.type is EventType.COMPLETE
+    run.has_completed |= is_end
+    listed = *((item, False) for item in event.inputs), *((item, True) for item in event.outputs)
+    for item, is_output in listed:
+        change = LifecycleStateChange.parse(item.facets.get(LifecycleStateChange.KEY, {}))
+        if change.removes_data or (is_output and (is_end or change.former_name)):
+            add_lifecycle(state, item, stamp, run.key)
+    for use in run.reported_outputs.values() if run.has_completed else ():
+        former = use.dataset_facets.parsed(LifecycleStateChange).former_name
+        if former and (at := use.dataset_facets.stamp_of(LifecycleStateChange.KEY)):
+            update_use(state, run.inputs, Dataset(*former), {}, at).readers.add(run.key)
 
 
 def packed_lineage(event: RunEvent | JobEvent) -> bytes | None:

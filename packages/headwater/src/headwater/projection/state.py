@@ -115,6 +115,7 @@ class Run:
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     reported_outputs: dict[DatasetName, Use] = field(default_factory=dict)
     lineage: set[bytes] | None = None  # packed explicit lineage facets; their entries are merged
+    has_completed: bool = False  # True after any COMPLETE; a later event may end it otherwise
     is_skipped: bool = False  # by Airflow, which reports it as completed, or by dbt, as aborted
 
     @property
