@@ -14,9 +14,10 @@ from .names import is_secret_name
 from .spans import Span
 from .values import is_no_secret, looks_like_name
 
+# Lookaheads are in atomic groups instead of possessive ones, see `_TEXT` in fields.py.
 _TOKEN = re.compile(
-    r"""(?P<comment>/\*(?:[^*]|\*(?!/)){0,4096}+(?:\*/)?|(?<!:)//[^\n]*)"""
-    r"""|(?:\b[a-zA-Z]{1,3})?(?P<string>\"{3}(?P<long>(?:[^"\\]|\\.|"(?!"")){0,16384}+)\"{3}"""
+    r"""(?P<comment>/\*(?>(?:[^*]|\*(?!/)){0,4096})(?:\*/)?|(?<!:)//[^\n]*)"""
+    r"""|(?:\b[a-zA-Z]{1,3})?(?P<string>\"{3}(?P<long>(?>(?:[^"\\]|\\.|"(?!"")){0,16384}))\"{3}"""
     r"""|"(?P<double>(?:[^"\\\n]|\\.){0,16384}+)"|(?<!\w)'(?P<single>(?:[^'\\\n]|\\.){0,16384}+)'"""
     r"""|`(?P<back>(?:[^`\\]|\\.){0,2048}+)`)"""
     r"""|(?P<name>\.?[A-Za-z_$][\w$]*+(?:\.[A-Za-z_$][\w$]*+)*+)(?:<[\w\s,.<>?]{0,64}+(?=\())?"""

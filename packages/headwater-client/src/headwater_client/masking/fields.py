@@ -12,7 +12,8 @@ from .spans import Span, matches, replace_spans, sorted_spans
 from .values import is_plain, looks_like_name
 
 _QUOTE = r"(?P<q>\\{0,8}['\"])"
-_TEXT = r"(?P<text>(?:(?!(?P=q))[^\n]){1,8192}+)"
+# Atomic instead of possessive: before Python 3.11.5, possessive repeats of lookaheads end too late.
+_TEXT = r"(?P<text>(?>(?:(?!(?P=q))[^\n]){1,8192}))"
 # "name": "password" and "value": "x", in any order
 _FIELD = re.compile(
     r"(?P<brace>[{}])|['\"](?P<field>name|key|option|parameter|(?:string|default|new|raw)?_?values?|default)\\{0,8}['\"]"

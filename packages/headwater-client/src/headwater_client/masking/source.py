@@ -29,9 +29,10 @@ _NAME = r"(?<![\w.$-])(?P<name>[\w.$-]{1,128}+)"
 _KEY = rf"{_NAME}['\"`]?\]{{0,2}}"
 _TYPE = r"(?:\s{0,4}:\s{0,4}[\w.\[\]<>]{1,64}+)?"
 _ASSIGN = r"\s{0,8}(?:<<?-|=(?![=>~])|:=|:(?!:)|==)\s{0,8}"
-# s"…", raw"…", $'…', r"(…)"
+# s"…", raw"…", $'…', r"(…)"; atomic instead of possessive, see `_TEXT` in fields.py
 _LITERAL = (
-    r"(?:[a-z]{1,3}|\$)?(?P<q>\"\"\"|['\"`])(?P<text>(?:\\[^\n]|(?!(?P=q))[^\\\n]){1,2048}+)(?P=q)"
+    r"(?:[a-z]{1,3}|\$)?(?P<q>\"\"\"|['\"`])"
+    r"(?P<text>(?>(?:\\[^\n]|(?!(?P=q))[^\\\n]){1,2048}))(?P=q)"
 )
 _WRAPPED = (
     r"(?:(?:Some|Option|Optional\.of(?:Nullable)?|new String|String\.valueOf|sensitive)"

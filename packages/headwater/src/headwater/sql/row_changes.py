@@ -44,7 +44,7 @@ _REPLACING = _compiled(
     rf"create\s+{_TABLE}\s+(?!if\s+not\s+exists\b){_NAME}",
     rf"create\s+or\s+replace\s+{_TABLE}\s+(?:if\s+not\s+exists\s+)?{_NAME}",
     rf"replace\s+table\s+{_NAME}",
-    rf"select\b(?:(?!\b(?:from|into)\b).)*+\binto\s+(?:table\s+)?{_NAME}",
+    rf"select\b(?>.*?\b(?=(?:from|into)\b))into\s+(?:table\s+)?{_NAME}",
     rf"alter\s+{_TABLE}\s.*?\b(?:rename\s+to|swap\s+with)\s+{_NAME}",
     rf"alter\s+{_TABLE}\s+(?:if\s+exists\s+)?{_NAME}\s+(?:rename\s+to|swap\s+with)\b",
 )
