@@ -62,6 +62,15 @@ def _names(state: State) -> list[Any]:
     return [assertion.get("assertion") for entry in checks for assertion in entry["assertions"]]
 
 
+@pytest.mark.parametrize("key", ["expectationType", "expectation_type", "type"])
+def test_expectation_has_the_name_that_great_expectations_gives_it(key: str, build: Any) -> None:
+    """Its action reports `expectationType`; its own results have another key in each version."""
+    failed = {key: "expect_max", "column": "rate", "success": False}
+    state = build.state(_check(build, "08", "gx", _GREAT, [failed]))
+    (finding,) = [item for item in findings_answer(state)["items"] if item["kind"] == "quality"]
+    assert "expect_max" in finding["message"]
+
+
 def test_failed_expectation_of_great_expectations_is_a_failed_check(build: Any) -> None:
     good = {"expectationType": "expect_not_null", "column": "rate", "success": True}
     bad = {"expectationType": "expect_max", "column": "rate", "success": False}

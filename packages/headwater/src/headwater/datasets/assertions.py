@@ -15,6 +15,7 @@ from headwater.events.facets import ASSERTION_FACETS
 _PASSED = {"pass": True, "passed": True, "success": True, "true": True}
 _FAILED = {"fail": False, "failed": False, "error": False, "false": False, "warn": False}
 _RESULTS = _PASSED | _FAILED
+_EXPECTATION_KEYS = "expectationType", "expectation_type", "type"
 _RESULT_KEYS = {"success", "actual", "status", "description"}
 
 
@@ -66,7 +67,12 @@ def assertion_of(reported: Json) -> Assertion:
 def dataset_assertions(facets: Facets) -> list[Assertion]:
     """Return the assertions in the facets of a dataset."""
     found = [item for name in ASSERTION_FACETS for item in _items(facets, name, "assertions")]
-    return [assertion_of(_renamed(item, "expectationType")) for item in found]
+    return [assertion_of(_renamed(item, _kind_in(item))) for item in found]
+
+
+def _kind_in(item: Json) -> str:
+    """Return the key in which Great Expectations has the type: that of its action, or its own."""
+    return next((key for key in _EXPECTATION_KEYS if key in item), _EXPECTATION_KEYS[0])
 
 
 def tests_of_run(facet: Json) -> list[Assertion]:
