@@ -2,7 +2,7 @@
 
 If a person marks a task of Airflow as successful, Airflow reports it as completed, although it
 failed before or was stopped. dbt-ol reports each batch of a model with the same run id, so a model
-may report an error and later that it completed.
+may report an error and later that it completed. `dbt run --empty` completes without loading rows.
 
 The *stamp* of a facet is the time and the hash of the event that reported it.
 """
@@ -13,6 +13,8 @@ from headwater.events import EventType
 from headwater.events.facets import Airflow, DbtRun, ErrorMessage
 from headwater.projection import Run
 
+EMPTY = "headwater_dbt_empty"
+"""Run facet: dbt was started with `--empty`."""
 _BY_HAND = "a person may have marked it as successful"
 
 
@@ -29,11 +31,15 @@ def had_error_before_completion(run: Run) -> bool:
 def doubt_of_completion(run: Run) -> str | None:
     """Return why it is unknown whether a run of Airflow completed; None if it is known.
 
+    A run of dbt with `--empty` completed, but loaded no rows.
+
     A DAG run completes only after its last task.
 
     The process of a task sends the facet `airflow` in each of its events, since Airflow 3 also in
     the last one.
     """
+    if run.facets.get(EMPTY):
+        return "was started with `--empty`, so it loaded no rows"
     tasks = run.facets.get("airflowState").get("tasksState")
     if _is_completed(run) and isinstance(tasks, dict) and "running" in tasks.values():
         return f"completed while one of its tasks was running; {_BY_HAND}"

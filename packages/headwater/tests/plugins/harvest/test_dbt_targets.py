@@ -162,3 +162,27 @@ def test_deferred_test_is_about_the_table_that_its_query_reads(
     assert done.returncode == 0, done.stderr
     assert query("node", node=table)["health"]["state"] == "failed_checks"
     assert [item["name"] for item in query("datasets", limit=10)["items"]] == [table]
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_table_of_a_run_with_the_option_empty_is_unknown(
+    is_empty: bool, tmp_path: Path, call: Call, query: Query
+) -> None:
+    folder = tmp_path / "shop"
+    results = {"model.shop.daily": ("success", "")}
+    _write(folder, _shop(), "run", results, day=1, target=None)
+    path = folder / "target/run_results.json"
+    content = json.loads(path.read_text())
+    content["args"]["empty"] = is_empty
+    path.write_text(json.dumps(content))
+    options = ("--profiles-dir", str(folder), "--yes", "--database", str(tmp_path / "log.db"))
+    assert call("harvest", "dbt", str(folder), *options).returncode == 0
+    health = query("node", node="main.daily")["health"]
+    expected = "the newest run was started with `--empty`, so it loaded no rows"
+    assert (health["state"], health["message"] == expected) == (
+        ("unknown", True) if is_empty else ("healthy", False)
+    )
+    findings = query("findings")["items"]
+    assert [item["severity"] for item in findings] == ["warning"] * is_empty
+    (gated,) = query("gate", dataset=["main.daily"])["datasets"]
+    assert ("no_failed_runs" in {item["kind"] for item in gated["violations"]}) is is_empty

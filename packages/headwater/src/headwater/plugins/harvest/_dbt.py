@@ -54,6 +54,7 @@ from headwater.plugins.harvest._manifest import (
     check_results,
     correct_test,
     definitions,
+    empty_facet,
     exposure_event,
     omitted_table,
     project_facet,
@@ -278,6 +279,8 @@ class _Invocation:
         is_test = facets["jobType"].jobType == "TEST"
         is_start = event.eventType == RunState.START
         inputs = (event.inputs or []) if is_test else self._inputs(node, event.inputs or [])
+        if not is_test:
+            run = attrs.evolve(run, facets={**(run.facets or {}), **empty_facet(self._results)})
         if event.eventType == RunState.FAIL and (message := self._message(event, node)):
             error = error_message_run.ErrorMessageRunFacet(message, "SQL", producer=PRODUCER)
             run = attrs.evolve(run, facets={**(run.facets or {}), "errorMessage": error})
@@ -335,6 +338,7 @@ class _Invocation:
             run_facets={
                 "tags": tags_run.TagsRunFacet([environment], producer=PRODUCER),
                 PROJECT: project_facet(self._processor.project_name, self._manifest),
+                **empty_facet(self._results),
             },
         )
 

@@ -30,6 +30,7 @@ from headwater.datasets.project import CONFIG
 from headwater.errors import ConfigError, shown
 from headwater.events.facets import EXPOSURE
 from headwater.plugins.harvest._references import Options
+from headwater.runs.completion import EMPTY
 from headwater.text import strings_in
 from headwater_client.events import PRODUCER
 
@@ -288,6 +289,19 @@ def table_config(definition: Artifact, options: Options) -> dict[str, DatasetFac
         given["freshness"] = (place.get("freshness") or {}).get("filter")
         found |= {key: list(strings_in(value)) for key, value in given.items() if value}
     return {CONFIG: _TableConfigFacet(found, producer=PRODUCER)}
+
+
+@attrs.define
+class _EmptyFacet(RunFacet):
+    """Marks a run of dbt with `--empty`, which loads no rows."""
+
+    isEmpty: bool = True
+
+
+def empty_facet(results: Artifact) -> dict[str, RunFacet]:
+    """Return the run facet of an invocation with `--empty`; nothing for another one."""
+    is_empty = (results.get("args") or {}).get("empty") is True
+    return {EMPTY: _EmptyFacet(producer=PRODUCER)} if is_empty else {}
 
 
 def project_facet(name: str, manifest: Artifact) -> ProjectFacet:
