@@ -143,14 +143,17 @@ def test_horizon_keeps_a_run_that_replaced_rows_of_a_kept_run(log: EventLog, bui
     assert answers_now(Live(log))["trees"] == before
 
 
-def _starts_of_edges(tree: Any) -> list[str]:
-    """Remove and return the first times of the edges of a tree, which a horizon may change."""
-    if isinstance(tree, list):
-        return [start for item in tree for start in _starts_of_edges(item)]
-    if not isinstance(tree, dict):
-        return []
-    own = [tree["seen"].pop("first")] if tree.get("seen") else []
-    return own + [start for value in tree.values() for start in _starts_of_edges(value)]
+def _edges(tree: Any, above: str = "") -> dict[tuple[str, str], str]:
+    """Return the edges of a tree, each with the first time that it was seen.
+
+    The runs may differ: where a horizon deleted a run that added rows to its own table, an older
+    one of the same job that did so too takes its place, and subtrees of the two can be repeated.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for node in filter(None, (tree.get("up"), tree.get("down"), *tree.get("children", ()))):
+        found |= {(above, node["id"]): (node.get("seen") or {}).get("first") or ""}
+        found |= _edges(node, node["id"])
+    return found
 
 
 @pytest.mark.replay
@@ -178,7 +181,8 @@ def test_answers_shortened_by_a_horizon_are_marked(
         for old, new in zip(answers.pop("provenance"), later.pop("provenance"), strict=True):
             assert new["deletedSources"] or new == old
         for old, new in zip(answers.pop("trees"), later.pop("trees"), strict=True):
-            assert _starts_of_edges(old) <= _starts_of_edges(new)
-            assert new == old
+            edges, edges_now = _edges(old), _edges(new)
+            assert edges.keys() == edges_now.keys()
+            assert all(edges[edge] <= edges_now[edge] for edge in edges)
         assert later == answers
     log.close()
