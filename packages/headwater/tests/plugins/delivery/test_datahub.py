@@ -92,6 +92,7 @@ _INTENDED = {
     ("postgresql", "db.s.u"): ("postgres", "db.s.u"),
     ("hive", "default_catalog.default_database.kafka_input"): ("kafka", "input_topic"),
     ("hive", "default_catalog.default_database.kafka_output"): ("kafka", "output_topic"),
+    ("abs", "c@acc.blob.core.windows.net/y"): ("abs", "c@acc.dfs.core.windows.net/y"),
     ("file", "/data/a,b.csv"): ("file", "/data/a%2Cb.csv"),
     ("s3", "lake/raw/a,b(c)"): ("s3", "lake/raw/a%2Cb%28c%29"),
 }
