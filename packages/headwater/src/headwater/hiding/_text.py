@@ -20,8 +20,8 @@ _PROSE = (
 )
 _NAME = (
     rf"(?!(?:{_PROSE})\b(?!\.\w))"
-    r"(?:(?:\"[^\"\n]{1,128}+\"|`[^`\n]{1,128}+`|'[^'\n]{1,256}+'|\[[^\]\n]{1,128}+\]"
-    r"|\$?\{{1,2}[^{}\n]{1,256}+\}{1,2}|[\w$@#%:?][\w$@#%:-]{0,127}+)\.{0,2}+){1,6}+"
+    r"(?>(?:(?:\"[^\"\n]{1,128}+\"|`[^`\n]{1,128}+`|'[^'\n]{1,256}+'|\[[^\]\n]{1,128}+\]"
+    r"|\$?\{{1,2}[^{}\n]{1,256}+\}{1,2}|[\w$@#%:?][\w$@#%:-]{0,127}+)\.{0,2}+){1,6})"
 )
 _END = r"\s*+(?:$|[;)\"'`\\])"
 _IF = r"(?:if\s+(?:not\s+)?exists\s+)?"
@@ -122,9 +122,7 @@ _CERTAIN_PATTERNS = {key: re.compile(text, _I) for key, text in _CERTAIN.items()
 _BOUNDARY_PATTERNS = {key: re.compile(text, _I) for key, text in _AT_BOUNDARY.items()}
 _AFTER_SELECT = re.compile(_FROM, _I)
 
-_COMMENTS = re.compile(
-    r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)|(?:(?<=\s)|^)--[^\n]*+", re.MULTILINE
-)
+_COMMENTS = re.compile(r"/\*[\s\S]*?(?:\*/|\Z)|(?:(?<=\s)|^)--[^\n]*+", re.MULTILINE)
 _LONGEST_LIST = 20_000
 _LINE_ESCAPES = re.compile(r"\\+[nrt]")
 

@@ -12,7 +12,7 @@ from headwater.plugins.sql.session import Session
 from headwater.plugins.sql.steps import UnreadError, parse_statement
 from headwater.sql.reader import Table
 
-_COMMENT = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
+_COMMENT = r"(?>(?:\s+|--[^\n]*\n|/\*.*?\*/)*)"
 _PART = r"(?:\"[^\"]+\"|`[^`]+`|\[[^]]+]|[\w$#]+)"
 _USE = re.compile(
     _COMMENT + r"use\s+(?!(?:role|warehouse|secondary)\b)(?:(catalog|database|schema)\s+)?"

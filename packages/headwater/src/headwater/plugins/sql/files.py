@@ -26,12 +26,12 @@ _CONFIG = re.compile(r"\{\{-?\s*config\(.*?\)\s*-?\}\}|\{#.*?#\}", re.S)
 _THIS = re.compile(r"\{\{-?\s*this\s*-?\}\}")
 _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")  # of Python's str.format
 _DEFINITION = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+(?:create\b[^(;]*?\btable|(?:alter|drop|truncate)\b"
+    r"(?>(?:\s+|--[^\n]*\n|/\*.*?\*/)*)(?:create\b[^(;]*?\btable|(?:alter|drop|truncate)\b"
     r"[^(;]*?\b(?:table|view)|truncate|comment\s+on)\b",
     re.I | re.S,
 )
 _WITHOUT_EDGES = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+(?:create\s+(?:or\s+replace\s+)?(?:\w+\s+)?(?:index|schema"
+    r"(?>(?:\s+|--[^\n]*\n|/\*.*?\*/)*)(?:create\s+(?:or\s+replace\s+)?(?:\w+\s+)?(?:index|schema"
     r"|database|sequence|role|user|extension|stage|warehouse|file\s+format|tag|type)"
     r"|refresh\s+materialized)\b",
     re.I | re.S,

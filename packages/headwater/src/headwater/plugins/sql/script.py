@@ -43,8 +43,8 @@ from headwater.plugins.sql.steps import (
 )
 from headwater.sql.reader import Arguments, LocalNames, Origins, Script, Table, Unread, Written
 
-_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*+(?:select|with)\b", re.I | re.S)
-_COMMENT = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
+_QUERY = re.compile(r"(?>(?:\s+|--[^\n]*\n|/\*.*?\*/|\()*)(?:select|with)\b", re.I | re.S)
+_COMMENT = r"(?>(?:\s+|--[^\n]*\n|/\*.*?\*/)*)"
 _NO_USES = re.compile(
     _COMMENT + r"(?:(?:abort|analy[sz]e|attach|begin|comment|commit|detach|discard|drop|end|grant"
     r"|install|load|lock|optimize|pragma|release|reset|revoke|rollback|savepoint|show|start"

@@ -34,7 +34,7 @@ from headwater.sql.reader import Table
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # statements that fail to parse are reported
 
 _RELEVANT = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
+    r"(?>(?:\s+|--[^\n]*\n|/\*.*?\*/)*)"
     r"(create\b(?:(?!\b(?:on|as|for)\b)[^(;])*?\b(?:table|view)|insert|merge|update|delete|copy|unload|with|truncate|replace\s+into"
     r"|drop\s+table|cache|uncache|from|\(*\s*select\b.*?\binto|alter\s+table\s+\S+\s+append)\b",
     re.IGNORECASE | re.DOTALL,
@@ -46,7 +46,7 @@ _APPEND = re.compile(
     r"\balter\s+table\s+(\S+)\s+append\s+from\s+([^\s;]+)\s*(ignoreextra|filltarget)?", re.I
 )
 _LOCAL = re.compile(r"\b(create\s+)(?:local|global)\s+(?=temp)", re.I)
-_REPLACE = re.compile(r"^((?:\s|--[^\n]*\n|/\*.*?\*/)*+)replace(?=\s+into\b)", re.I | re.S)
+_REPLACE = re.compile(r"^((?>(?:\s+|--[^\n]*\n|/\*.*?\*/)*))replace(?=\s+into\b)", re.I | re.S)
 _REMOVE = re.compile(r"\bremove\s+duplicates\s*+;?\s*+$", re.I)
 
 
