@@ -22,10 +22,10 @@ _UNDECIDED = re.compile(r"\brollback\b(?!\s+(?:\w+\s+)?to\b)|\$\$|\{\{|\{%", re.
 """Signs of texts that are undone, quote code of any language, or are templates."""
 _IGNORED = re.compile(r"('(?:[^']|'')*')|--[^\n]*|/\*.*?\*/", re.S)
 _PART = r"""(?:[\w$#]++|"[^"]+"|`[^`]+`|\[[^]]+])"""
-_DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*+"
+_DOTTED = rf"(?>{_PART}(?:\s*\.\s*{_PART})*)"
 _NAME = rf"(?P<name>{_DOTTED})"
-_NAMES = rf"(?P<name>{_DOTTED}(?:\s*,\s*{_DOTTED})*+)"
-_TABLE = r"(?:(?:transient|unlogged|external|multiset|dynamic|materialized)\s+)*+(?:table|view)"
+_NAMES = rf"(?P<name>(?>{_DOTTED}(?:\s*,\s*{_DOTTED})*))"
+_TABLE = r"(?>(?:(?:transient|unlogged|external|multiset|dynamic|materialized)\s+)*)(?:table|view)"
 _OVERWRITE = rf"\binsert\s+overwrite\s+(?:into\s+)?(?:table\s+)?{_NAME}"
 _LOAD = rf"\bload\s+data\b.{{0,500}}?\boverwrite\s+(?:into\s+)?(?:table\s+)?{_NAME}"
 _LISTED = r"\s*(?:\([^()]*\)\s*)?"
