@@ -54,7 +54,7 @@ class Receiver:
         return self._queue(body, event)
 
     def _queue(self, body: str, event: RunEvent) -> Response:
-        """Send an event to the queue: 201, or 503 so that the producer tries again."""
+        """Send an event to the queue; answer 201, or 503 so that the producer tries again."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         # FIFO queues drop duplicates of an event.
@@ -121,7 +121,7 @@ def _raw(request: Request) -> bytes:
 
 
 def _decompressed(raw: bytes, headers: dict[str, str]) -> bytes:
-    """Return a body without its Content-Encoding; TooLargeError as soon as it exceeds a message."""
+    """Return the decoded body; raise TooLargeError as soon as it exceeds the size of a message."""
     unzip, body = Unzip(headers.get("content-encoding", "")), b""
     for part in unzip.feed(raw):
         body += part

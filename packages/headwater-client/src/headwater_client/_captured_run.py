@@ -1,7 +1,7 @@
 """Add what a capture recorded to the events of a run. Importing this loads openlineage-python.
 
-A capture has datasets that were read, *consumed* (read only by queries that wrote tables) and
-written; the sources of a written one are None if they are unknown.
+A capture has the datasets that were read, *consumed* (read only by queries that wrote tables) and
+written. The sources of a written one are None if they are unknown.
 """
 
 from __future__ import annotations

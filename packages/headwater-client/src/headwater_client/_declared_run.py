@@ -31,7 +31,7 @@ def declared_run(
 ) -> ReportedRun:
     """Return the run of a declared job, with the git location of its code or declaration.
 
-    `parents` are the parent run and the root run. `language` is that of error messages.
+    `parents` are the parent run and the root run. `language` is the programming language of errors.
     """
     engine = processing_engine_run.ProcessingEngineRunFacet(VERSION, "headwater", producer=PRODUCER)
     job_facets = _facets(

@@ -169,7 +169,7 @@ def _reported(
     datasets: Callable[[], Iterator[Sequence[Dataset]]],
     capture: Capture | None,
 ) -> Iterator[None]:
-    """Send START, then COMPLETE, FAIL, or ABORT if the process is asked to end.
+    """Send START, then COMPLETE, FAIL, or ABORT if the process receives a signal to end.
 
     `about` returns the run of a reference, its parents and its datasets; `datasets` yields the
     inputs and the outputs. Both are called once. `capture` records the block, None for nothing.
@@ -214,7 +214,7 @@ def _reported(
 def _with_captured(run: ReportedRun, capture: Capture, send: Send) -> Callable[[], ReportedRun]:
     """Send the runs of the captured queries; return the run with the captured datasets.
 
-    It is returned as a function, as `send` takes it.
+    The run is returned as a function, because `send` takes one.
     """
     from headwater_client._captured_run import query_runs, with_captured
 

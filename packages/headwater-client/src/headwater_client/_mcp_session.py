@@ -160,7 +160,7 @@ class McpSession:
 
     @cached_property
     def _session_run(self) -> ReportedRun:
-        """The run of the session. Its job has the name of the agent."""
+        """Return the run of the session. Its job has the name of the agent."""
         from headwater_client.events import ReportedRun
 
         return ReportedRun(

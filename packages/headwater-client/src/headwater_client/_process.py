@@ -111,9 +111,10 @@ def _send_end(
     report: Report,
     event: tuple[str, datetime, str | None],
 ) -> None:
-    """Send the runs of the captured queries, and the end of the run with what was captured.
+    """Send the runs of the captured queries, and the end of the run with the captured datasets.
 
-    `run` returns the run without it; `event` is the type of the last event, its time and the error.
+    `run` returns the run without these; `event` is the type of the last event, its time and the
+    error.
     """
 
     @cache
@@ -202,7 +203,8 @@ class Child:
     def _forward(self, number: int, _: FrameType | None) -> None:
         """Send a signal that this process received to the command.
 
-        `was_stopped` becomes True if it asks to end. Before the command has started, it is kept.
+        `was_stopped` becomes True if it is a signal to end. A signal that arrives before the
+        command has started is kept.
         """
         self.was_stopped |= number not in (signal.SIGUSR1, signal.SIGUSR2)
         if number in _OF_TERMINAL and _is_in_foreground():

@@ -91,7 +91,7 @@ class Report:
     def send(self, create: Callable[[], bytes]) -> None:
         """Create an event, append it to the spool, and queue it for the server.
 
-        It raises nothing: problems are returned by `close`, the last of each destination.
+        It raises no error: `close` returns the last problem of each destination.
         """
         try:
             body = create()

@@ -29,7 +29,7 @@ class GitLocation(TypedDict):
 def git_location(file: Path) -> GitLocation | None:
     """Return the git location of a file; None outside of git.
 
-    Also None if git is missing or does not answer within two seconds.
+    Return None also if git is missing or does not answer within two seconds.
     """
 
     def git(*arguments: str) -> str:

@@ -49,7 +49,7 @@ def parse_yaml(
 def _check_size(content: str | bytes, where: str, *, may_alias: bool) -> None:
     """Raise ConfigError if a YAML text has too many levels, or aliases that are not allowed.
 
-    Each anchor counts the values of its collection, so that an alias adds as many.
+    An alias counts as many values as the collection of its anchor has.
     """
     import yaml
 

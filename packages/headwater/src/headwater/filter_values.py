@@ -1,7 +1,7 @@
 """Values of nodes, such as owner and tag, by which lists can be filtered.
 
-A *facet book* has the newest facet of each name of a job, or of one name of a dataset. The *level*
-of a job is pipeline, task or query.
+A *facet book* has the newest facet of each kind, for a job or for one name of a dataset. The
+*level* of a job is pipeline, task or query.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ class Changes(NamedTuple):
 def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
     """Return the names of datasets and the jobs that may have changed since a revision.
 
-    Return None if everything may have changed; `rebuilds` is the number of the identity's rebuilds
-    at the revision: after one, any name may belong to another dataset.
+    Return None if everything may have changed. `rebuilds` is the number of rebuilds of the identity
+    at the revision: after another one, any name may belong to another dataset.
 
     A caller stores `state.revision` and `state.identity.rebuilds` after each update and passes them
     the next time. Names include former ones. The jobs include those of all runs above a changed

@@ -66,7 +66,7 @@ class Account:
     def charge(self, size: int) -> None:
         """Add bytes, as estimated by the caller.
 
-        The budget is asked for at least 64 KiB at a time, and not for the first 64 KiB. Raises
+        At least 64 KiB are reserved at a time; the first 64 KiB need no reservation. Raises
         BusyError and ConfigError as `Budget.reserve`.
         """
         self._charged += size

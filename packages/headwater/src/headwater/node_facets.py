@@ -1,7 +1,7 @@
 """Owners, tags, platform and kind of a node, as the facets of its events state them.
 
 A dataset has the facets of all of its names. Lists, searches and details show these values. A
-*facet book* has the newest facet of each name, for a job or for one name of a dataset.
+*facet book* has the newest facet of each kind, for a job or for one name of a dataset.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A state with some events of the log, which registers the missing records that a query reads.
+"""A partial state: it has only the events of the log that a query needs.
 
-A query that reads a record with missing events continues with the events that are loaded, and the
-key of the record is added to `Loaded.missing`. Its answer must not be used: the caller loads the
+A query that reads a record with missing events continues with the events that are loaded. The key
+of the record is added to `Loaded.missing`. Its answer must not be used: the caller loads the
 missing keys and repeats the query, until no key is missing. A query that reads all records at once
 raises WholeStateError, because only the whole state can answer it.
 
@@ -28,7 +28,7 @@ Key = tuple[str, ...]
 """A part of a state: its kind, and what identifies it within the kind."""
 
 NamesStated = Callable[[float, float], Set[DatasetName]]
-"""Returns the names that events between two times (microseconds) state for the first time.
+"""A function that returns the names that events between two times (µs) state for the first time.
 
 These include names that events stated before, but not together for one dataset.
 """

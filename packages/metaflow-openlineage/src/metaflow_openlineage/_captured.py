@@ -23,8 +23,8 @@ from ._stated import Name, name_of
 class Lineage:
     """The inputs and outputs of a step.
 
-    `consumed` are inputs of queries that have outputs. `guessed` are outputs of which only possible
-    sources are known.
+    `consumed` are inputs of queries that have outputs. `guessed` are the names of outputs of which
+    only possible sources are known.
     """
 
     inputs: list[Dataset]
@@ -43,7 +43,7 @@ class Lineage:
         ]
 
     def marked(self) -> list[Dataset]:
-        """Return the outputs; those with unknown sources get a facet that says so.
+        """Return the outputs; those with unknown sources get a facet that states this.
 
         Sources are unknown if a library wrote the data and its origin was lost; the server then
         takes all inputs of the step as possible sources. A step without inputs needs no facet.
@@ -114,7 +114,7 @@ class QueryRun(NamedTuple):
     outputs: list[Dataset]
     start: datetime
     end: datetime | None
-    """None if the query was only built, so that it may run at any time."""
+    """The end; None if the query was only built, so that it may run at any time."""
 
 
 def captured_queries(capture: Capture) -> Iterator[QueryRun]:

@@ -174,8 +174,8 @@ class TaskRun:
     def end(self, *, ok: bool | None, error: BaseException | None = None) -> None:
         """Emit the end of the attempt with inputs and outputs, and record it in the metadata.
 
-        `ok` is True if the step succeeded; otherwise, it wrote no artifact. The metadata tells the
-        launcher that the end was emitted.
+        `ok` is True if the step succeeded; otherwise, it wrote no artifact. The launcher reads in
+        the metadata that the end was emitted.
         """
         state = "COMPLETE" if ok else facets.end_state(error)
         read, written = self._artifacts() or ([], [])

@@ -63,7 +63,7 @@ class CloudWatchLogs:
     ) -> None:
         """Add the events in the lines of a record; an incomplete line waits for the next record.
 
-        Each stream has its own lines, so it has its own joiner while a line is incomplete.
+        Each stream has a joiner of its own while a line is incomplete.
         """
         stream = record["logStreamName"]
         joiner = joiners.setdefault(stream, Joiner())

@@ -3,8 +3,8 @@
 Statements with the same shape are one job; each execution is a run, identified by its query id. The
 history covers a week and the first 4,000 characters of a text; SYS_QUERY_TEXT has the rest.
 
-A session has temporary tables, which are no datasets. The cursor keeps them, so that a later query
-of the session that reads one has the tables as inputs that the temporary table was created from.
+Temporary tables of a session are no datasets. The cursor stores them with their sources, which are
+the inputs of a later query of the session that reads one.
 """
 
 from __future__ import annotations

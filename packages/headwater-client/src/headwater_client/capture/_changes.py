@@ -1,7 +1,7 @@
 """Statements that change whole tables or a session: DROP, TRUNCATE, RENAME, USE, BEGIN.
 
-A *table* is the parts of its name, such as `("shop", "orders")`. `folded` returns a name as the
-database spells it: an unquoted one mostly in lower or upper case.
+A *table* is given by the parts of its name, such as `("shop", "orders")`. `folded` returns a name
+as the database spells it: an unquoted one in lower or upper case, depending on the database.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TableChange:
 
     @property
     def target(self) -> Table:
-        """Return the table that the statement changes, by its name before."""
+        """Return the name of the changed table before the statement."""
         return self.former or self.table
 
 

@@ -1,4 +1,4 @@
-"""SQL texts: of SQLAlchemy's engines, and of the drivers that pandas and Polars use.
+"""Record the SQL texts of SQLAlchemy's engines, and of the drivers that pandas and Polars use.
 
 A text is *whole* if all that it reads are known datasets: tables of a known database, and no values
 from Python. It is *readable* if the server can complete the names in it. `Tables` are the names in
@@ -64,7 +64,7 @@ def _quietly(change: Callable[..., None]) -> Callable[..., None]:
 def _before_execute(
     connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool
 ) -> None:
-    """Store the start, and which tables exist that the statement creates or drops if needed."""
+    """Store the start and, if needed, which tables exist of those that are created or dropped."""
     if current() is None:
         return
     try:
@@ -112,8 +112,7 @@ def _record_statements(
     found: Tables,
     execution: Execution,
 ) -> None:
-    """Record a text; if it changes whole tables (such as by DROP), record its statements one by
-    one.
+    """Record a text; if it changes whole tables, as DROP does, record each statement by itself.
 
     Then each statement has its own time, so that reads, changes and writes of a table are in order.
     """
@@ -148,8 +147,9 @@ def is_filled(sql: str, found: Tables, parameters: Any) -> bool:
 def database_of(connection: Any) -> Database | None:
     """Return the database of an engine or connection of SQLAlchemy or sqlite3; None for others.
 
-    A text is the URL of a database. The result for an engine is kept in its attribute `_headwater`.
-    In SQLite, other files may be attached, and temporary tables exist only in the connection.
+    A str is the URL of a database. The result for an engine is cached in its attribute
+    `_headwater`. In SQLite, other files may be attached, and temporary tables exist only in the
+    connection.
     """
     module = type(connection).__module__
     if module.startswith("sqlalchemy."):
@@ -184,8 +184,8 @@ def _sqlite(path: str) -> Database | None:
 def record_query(capture: Capture, connection: Any, sql: Any) -> CapturedQuery | None:
     """Return the query that pandas or Polars ran; record it if its driver has no hooks.
 
-    Those of SQLAlchemy record it by itself. Those of DuckDB also bind the result, so that it is
-    None here, as it is for an unknown database. A text that is one word is the name of a table.
+    The hooks of SQLAlchemy and DuckDB record it; those of DuckDB also bind the result, so that None
+    is returned here, as for an unknown database. A text of one word is the name of a table.
     """
     if type(connection).__module__.startswith(("duckdb", "_duckdb")):
         return None  # its own hooks record it

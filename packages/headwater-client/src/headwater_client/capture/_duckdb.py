@@ -85,10 +85,10 @@ def _called_in_the_frame_of_the_user(original: Any, args: Any, kwargs: Any) -> A
 
 
 def _before_query(capture: Capture, call: Call, *, is_built: bool) -> Any:
-    """Return what is known before a query runs, such as its text, tables, objects and connection.
+    """Return what must be determined before a query runs: its text, tables, objects and connection.
 
-    The variables are looked up now, because the query may run in a frame that ends, and the tables
-    that it changes, because it may drop them. None for a query that is no text.
+    The variables are looked up now, because the frame that has them may end, and the tables that it
+    changes, because it may drop them. Return None for a query that is no text.
     """
     is_method = bool(call.args) and not isinstance(call.args[0], str)
     sql = call.get(1 if is_method else 0, "query")
@@ -246,11 +246,12 @@ def _connection(connection: Any, *, is_changed: bool = False) -> _Connection:
 
 
 def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
-    """Record a query: a text with USE statement by statement, since names depend on their order.
+    """Record a query. The statements of a text with USE are recorded one by one.
 
-    `found` is what `_before_query` returned. A query is only built (`is_built`) by functions such
-    as `sql`: it runs when its result is used, so that its end is unknown, unless it changes
-    something. The result is bound to the sources of the query if all are known.
+    The meaning of names depends on their order. `found` is what `_before_query` returned. A query
+    is only built (`is_built`) by functions such as `sql`: it runs when its result is used, so that
+    its end is unknown, unless it changes something. The result is bound to the sources of the query
+    if all are known.
     """
     if found is None:
         return

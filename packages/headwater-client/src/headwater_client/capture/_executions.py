@@ -1,4 +1,4 @@
-"""When SQL texts ran, what they met, and whether their changes are committed."""
+"""Executions of SQL texts: their times, the tables that existed before, and open transactions."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ class Execution:
 
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     ended: datetime | None = None
-    """None: it is not known when its reads end."""
+    """The end; None if it is unknown when the reads end."""
     existing: dict[Table, bool] = field(default_factory=dict)
-    """Whether tables existed before, by name; others are unknown."""
+    """True for each table that existed before, False for one that did not; others are unknown."""
     transaction: Transaction | None = None
     """The open transaction; None if the changes are committed."""
 
     @property
     def latest_end(self) -> datetime:
-        """Return the end; the present if it is unknown."""
+        """Return the end, or the present time if it is unknown."""
         return self.ended or datetime.now(UTC)
 
     def statements(self, sql: str, dialect: str) -> Iterator[tuple[str, Execution]]:

@@ -2,7 +2,7 @@
 
 `wrap(owner, name, before, after)` replaces a function: `before` returns what the call reads or
 writes, which `after` receives as `found`. If it is neither empty nor None, calls within the call
-are not recorded. To *bind* a frame to datasets is to remember that it has their content.
+are not recorded. To *bind* a frame to datasets is to record that it has their content.
 """
 
 from __future__ import annotations

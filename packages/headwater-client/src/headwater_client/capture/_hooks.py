@@ -1,4 +1,4 @@
-"""Wrap functions of libraries, when they are imported or if they already are.
+"""Wrap functions of libraries that are imported now or later.
 
 Errors in recording are caught, so that the wrapped call does not fail because of them. A wrapped
 function has the attribute `_headwater`, so that it is wrapped only once.
@@ -185,7 +185,8 @@ def wrap_change(owner: Any, name: str, changed: Callable[[Any], Any]) -> None:
 def wrap_result(owner: Any, name: str, seen: Callable[[Any], None]) -> None:
     """Pass the result of a method or property to `seen`, unless the library itself called it.
 
-    For results by which the caller can change the object, such as the array of a frame.
+    It is used for results through which the caller can change the object, such as the array of a
+    frame.
     """
     owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
     found = vars(owner).get(name)

@@ -174,8 +174,8 @@ def database_of_url(url: str, default_schema: str | None = None) -> Database | N
     """Return the database of a SQLAlchemy URL, without user and password; None if it is unknown.
 
     `default_schema` is the schema of tables without one, as the database reports it. A database in
-    memory is unknown, because nobody else can read it. The defaults are the parts before the name
-    of a table: database and schema; only the database for MySQL and ClickHouse.
+    memory is unknown, because no other process can read it. The defaults are the parts before the
+    name of a table: database and schema; only the database for MySQL and ClickHouse.
     """
     parts = urlsplit(url)
     backend = parts.scheme.partition("+")[0].lower()

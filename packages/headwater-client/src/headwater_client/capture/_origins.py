@@ -1,7 +1,7 @@
-"""The datasets that objects of libraries are the content of.
+"""The datasets whose content objects of libraries have.
 
-Objects of libraries are *bound* to these datasets until they change, so that a write of such an
-object knows its sources.
+An object is *bound* to these datasets until it changes. They are the sources of what it is written
+to.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ _BOUND = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "botocor
 
 
 def bind(value: Any, names: Iterable[Name]) -> None:
-    """Remember that an object is the content of datasets; objects that may change are ignored.
+    """Record that an object has the content of datasets; objects that may change are ignored.
 
-    Its state of now (`_state`) is kept as well: `origin_of` compares it, to find out a change.
-    Objects without weak references are ignored, because an id may be used again after the object is
-    gone.
+    Its present state (`_state`) is kept too, so that `origin_of` detects changes. Objects without
+    weak references are ignored, because an id may be used again after the object is gone.
     """
     key = id(value)
     if type(value).__module__.partition(".")[0] not in _BOUND:
@@ -41,7 +40,7 @@ def bind(value: Any, names: Iterable[Name]) -> None:
 
 
 def origin_of(value: Any) -> tuple[Name, ...] | None:
-    """Return the datasets that an object is the content of; None if they are unknown."""
+    """Return the datasets whose content an object has; None if they are unknown."""
     reference, names, state = _origins.get(id(value), (None, (), None))
     if reference is None or reference() is not value or state != _state(value):
         return None
@@ -81,7 +80,7 @@ def _is_shared(values: Any, array: Any) -> bool:
 
 
 def _state(value: Any) -> Any:
-    """Return what differs after columns of a frame are added, removed or replaced."""
+    """Return a value that differs after columns of a frame are added, removed or replaced."""
     library = type(value).__module__.partition(".")[0]
     if library == "polars":
         return id(getattr(value, "_df", None)), getattr(value, "shape", None)

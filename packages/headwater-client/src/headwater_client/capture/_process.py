@@ -36,8 +36,8 @@ def is_python(command: Sequence[str]) -> bool:
 def script_name(command: Sequence[str]) -> str | None:
     """Return the name of the script or module that a command of Python runs.
 
-    `python -X dev jobs/load.py` is `load`, `python -m load` too; None for code in the command line
-    or on stdin.
+    It is `load` for `python -X dev jobs/load.py` and for `python -m load`. Return None for code in
+    the command line or on stdin.
     """
     arguments = list(command[1:]) if is_python(command) else []
     while arguments:

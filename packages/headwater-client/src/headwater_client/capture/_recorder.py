@@ -116,7 +116,7 @@ class Capture:
         self._gone: dict[Name, tuple[datetime, Captured]] = {}
         """The last change of each dataset that was dropped, emptied or renamed, with its time."""
         self._emptied: set[Name] = set()
-        """The datasets all earlier rows of which were removed or replaced."""
+        """The datasets whose earlier rows were all removed or replaced."""
         self._first_reads: dict[Name, datetime] = {}
         self._newest_read = datetime.min.replace(tzinfo=UTC)
         """The newest of the times at which datasets were first read."""
@@ -211,7 +211,7 @@ class Capture:
     def _note_output(self, item: Captured, at: datetime) -> None:
         """Record when rows of a dataset were written, or when it was changed as a whole.
 
-        A rename takes away the former name; if rows were written under it, the new name has them.
+        After a rename, rows that were written under the former name are those of the new name.
         """
         if item.change in ("DROP", "TRUNCATE", "OVERWRITE"):
             self._emptied.add(item.key)
@@ -323,10 +323,10 @@ class Capture:
         return self.parent if self.parent is not None and self.parent.includes_nested else None
 
     def _add(self, items: dict[Any, Any], key: Any, item: Any, kind: str) -> None:
-        """Add a record by its key, and report it as `kind`; of two reads, the columns of both
-        count.
+        """Add a record by its key, and report it as `kind`.
 
-        Records above the limit of a capture are left out, with one warning.
+        Of two reads, the columns of both count. Records above the limit of a capture are left out,
+        with one warning.
         """
         with self._lock:
             if (before := items.get(key)) is not None:

@@ -94,7 +94,7 @@ def tables_of(sql: str, dialect: str) -> Tables:
 
 
 class _Statement:
-    """Reads one statement from left to right.
+    """A reader of one statement, from left to right.
 
     Names are kept until its end, because a common table expression may be defined after a name.
     """
@@ -216,7 +216,7 @@ class _Statement:
             position += 2 if self._text(position + 1) == "," else 1
 
     def _keyword(self, position: int, word: str, level: _Level) -> None:
-        """Read a keyword: it decides what the next name is, see the module."""
+        """Read a keyword, which decides what the next name is; see the top of this file."""
         before = self._word(position - 1)
         level.has_select |= word == "SELECT"
         level.has_with |= word == "WITH"

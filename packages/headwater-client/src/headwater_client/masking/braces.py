@@ -138,7 +138,8 @@ class _Scanner:
     def _read_string(self, frame: _Frame, text: str, span: Span) -> None:
         """Read a string: it is a secret if a secret name expects a value here.
 
-        It is none if it is compared with another operand, or only looks like a name.
+        A string that is compared with another operand, or that only looks like a name, is no
+        secret.
         """
         is_compared = frame.last in _COMPARISONS and frame.last != frame.value
         is_case = frame.is_cases and frame.last == "name" and frame.name == "case"
@@ -226,7 +227,7 @@ class _Scanner:
         return not frame.is_started or _CONTINUED.match(self._text, end) is not None
 
     def _end_statement(self, frame: _Frame) -> None:
-        """Forget what was expected, because a statement ends."""
+        """End a statement: no value is expected any more."""
         frame.value = "=" if frame.is_secret else ""
         frame.name = frame.last = ""
         frame.tokens = 0

@@ -71,7 +71,7 @@ def secrets_of_call(text: str, start: int) -> tuple[list[Span], int]:
 
 
 def _secrets(call: _Call) -> list[Span]:
-    """Return the secret of a call: the text in the position that its function has it.
+    """Return the secret of a call: the text in the position of the secret of its function.
 
     In `s3(url, key, secret)`, the secret follows an access key. In OPENROWSET, it is the fourth
     text of `('provider', 'server';'user';'password', …)`. Texts that are masked already (`***`) are

@@ -256,7 +256,8 @@ def _is_printer(words: list[_Word]) -> bool:
 def _reads_secret(words: list[_Word]) -> bool:
     """Return True if a command reads a secret from its input.
 
-    `docker login --password-stdin`, `chpasswd`, `read PASSWORD`, `sudo -S` and `passwd --stdin`.
+    Examples are `docker login --password-stdin`, `chpasswd`, `read PASSWORD`, `sudo -S` and `passwd
+    --stdin`.
     """
     texts = [word.text for word in words]
     if any(text in ("--password-stdin", "--with-token", "chpasswd") for text in texts):
@@ -269,8 +270,8 @@ def _reads_secret(words: list[_Word]) -> bool:
 def _secrets(words: list[_Word]) -> Iterator[_Word]:
     """Yield the words that another word marks as secret.
 
-    `--password x`, `[ $PASSWORD = x ]`, `set password x`, `case $PASSWORD in x`, and the value
-    after `-v PASSWORD`.
+    These are `x` in `--password x`, `[ $PASSWORD = x ]`, `set password x` and `case $PASSWORD in
+    x`, and the value after `-v PASSWORD`.
     """
     first = words[0].text if words else ""
     for index, (word, following) in enumerate(pairwise(words)):

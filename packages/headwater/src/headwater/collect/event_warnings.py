@@ -2,7 +2,8 @@
 
 A path in a warning is that of the JSON, such as `inputs[0].facets.schema`. `received` and
 `expected` are short texts. Functions here must not fail on any value: events may contain anything.
-Only what `parse_event` requires is there: the names of jobs and datasets, the run id and the time.
+Only what `parse_event` requires is certain: the names of jobs and datasets, the run id and the
+time.
 
 Explicit lineage is the facet `lineage`. That of a job has entries, each a target with its inputs
 and fields; that of a dataset has inputs and fields.

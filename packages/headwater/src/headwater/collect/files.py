@@ -26,8 +26,8 @@ def read_files(
 ) -> Iterator[tuple[str, Lines]]:
     """Return each file with its contents, in portions; `-` is the standard input.
 
-    Of a folder, read all *.json, *.jsonl and *.log in it, also with .gz. In a log, ignore lines
-    without an event.
+    In a folder, read all *.json, *.jsonl and *.log, also with .gz. In a log, ignore lines without
+    an event.
 
     Raises:
         ConfigError: a path does not exist; or, while iterating, a gzip file is damaged, or a line

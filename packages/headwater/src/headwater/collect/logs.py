@@ -35,7 +35,7 @@ def events_in(line: bytes) -> Iterator[bytes]:
 def _events(text: str) -> Iterator[object]:
     """Yield the events in a text, also within the texts that its JSON objects contain.
 
-    Such a text is the value of one of `_TEXTS`: a log driver wraps the line in JSON of its own.
+    Such a text is the value of a key in `_TEXTS`: a log driver wraps the line in JSON of its own.
     """
     at = text.find("{")
     while at >= 0:

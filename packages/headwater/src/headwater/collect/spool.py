@@ -334,7 +334,7 @@ def _sources(chunk: bytes, name: str, position: int) -> Iterator[tuple[str, byte
 def _digest(file: int, position: int) -> str:
     """Return a digest of the first 256 bytes of a file, and of the last 256 before a position.
 
-    It tells if the part that was read is still the same. `file` is a descriptor.
+    It shows if the part that was read is still the same. `file` is a descriptor.
     """
     first, last = os.pread(file, min(_HEAD, position), 0), max(position - _HEAD, _HEAD)
     return hashlib.sha256(first + os.pread(file, max(position - last, 0), last)).hexdigest()

@@ -152,8 +152,8 @@ def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> boo
     The same applies to failed tests, and to all jobs of the pipeline if no run shows what failed. A
     dataset that no job ever wrote is missing, too, unless a run of the invocation read it.
 
-    A dataset of the same pipeline that was not written in the invocation is missing if what it was
-    made from is: the walk goes from it upstream, and ends at datasets that were written.
+    A dataset of the same pipeline that was not written in the invocation is missing if one of its
+    sources is: the walk goes upstream from it, and ends at datasets that were written.
     """
     generations = generations_of(state)
     has_cause = bool(invocation.failed or invocation.rejected)

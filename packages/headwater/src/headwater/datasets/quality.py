@@ -2,8 +2,8 @@
 
 A run reports assertions about a dataset that it reads or writes (`datasets.assertions`), or about
 its tests (`test`), which apply to its inputs, or without inputs to its outputs. A job that only
-checks, such as a dbt test or an SQL check of Airflow, and reports no assertions, is one itself: its
-run failed or completed (its *outcome*).
+checks, such as a dbt test or an SQL check of Airflow, and reports no assertions, counts as one
+assertion: its run failed or completed (its *outcome*).
 
 An element is one instance of a mapped task, see `datasets.elements`. `of_runs` caches a value of
 the runs of a job until these change. Names of datasets are reported names unless said otherwise.
@@ -54,7 +54,7 @@ _RESULTS = {EventType.COMPLETE: True, EventType.FAIL: False}
 
 
 _Checker = tuple[JobRef | None, str | None]
-"""Who checks: a job, and its suite of Great Expectations if it has one."""
+"""The source of checks: a job, and its suite of Great Expectations if it has one."""
 
 
 class Check(NamedTuple):

@@ -1,8 +1,9 @@
 """Dropped, emptied and renamed datasets.
 
 A dataset is dropped, emptied or renamed until it is written again. A write counts if it ended after
-the change and did not fail; the runs above the one that made the change do not, as they report its
-outputs. A run that only creates or alters an emptied dataset adds no rows to it.
+the change and did not fail, but not if it is that of a run above the one that made the change,
+which reports the same outputs. A run that only creates or alters an emptied dataset adds no rows to
+it.
 
 The state of a dropped or renamed dataset is unknown. An emptied dataset still exists and keeps its
 state. A change of kind MOVE gives the dataset another name (`other`).

@@ -1,7 +1,7 @@
 """Schema drift: every change of a dataset's schema, and the run that reported it.
 
-A *stamp* is (event time, event hash), by which schemas are ordered. A *record* is what the state
-knows under one of the names of a dataset.
+A *stamp* is (event time, event hash), by which schemas are ordered. A *record* has what was
+reported about a dataset under one of its names.
 """
 
 from __future__ import annotations

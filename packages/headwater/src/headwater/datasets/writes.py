@@ -3,7 +3,7 @@
 A run that failed without a version or rows wrote nothing; it is a failed attempt.
 
 A task and its queries may report the same write; a query belongs to the task that is its owner.
-Names are primary names. A *generation* is the runs of a task under one parent run;
+Names are primary names. A *generation* is the runs of a task under one parent run.
 `derived_of_writes` caches a value of the generations of a task that wrote the dataset.
 """
 
@@ -181,8 +181,8 @@ class _Report(NamedTuple):
     def statistics(self) -> OutputStatistics:
         """The reported numbers of rows and bytes, of the part that the report is about.
 
-        Of one of several versions, those in the facets of its own event; without a number of rows,
-        what its Iceberg commit added.
+        If the run wrote several versions, these are in the facets of the event of this one. If it
+        has no number of rows, the rows that its Iceberg commit added count.
         """
         if self._only is None:
             return self.use.io_facets.parsed(OutputStatistics)
@@ -194,7 +194,7 @@ class _Report(NamedTuple):
         return found
 
     def ended(self, state: State) -> int:
-        """Return the end of the run; the time of the commit if earlier, for one of several."""
+        """Return the end of the run; for one of several versions, its commit if that is earlier."""
         end = ended_at(state, self.run)
         return end if self._only is None else min(end, self._only.stamp.time)
 

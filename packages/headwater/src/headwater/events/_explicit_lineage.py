@@ -64,8 +64,8 @@ def parse_derivation(facet: Json) -> Entry:
 def lineage_of_columns(facet: Json) -> Json:
     """Return a lineage facet with the sources of a columnLineage facet; empty without sources.
 
-    So a DatasetEvent with column lineage states the sources of its dataset, as a lineage facet
-    does.
+    With it, a DatasetEvent with column lineage states the sources of its dataset, as a lineage
+    facet does.
     """
     fields = facet.get("fields")
     by_field = {

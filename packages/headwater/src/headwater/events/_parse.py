@@ -4,8 +4,7 @@ Accepted: 1.x events, lower-case and unknown event types (as OTHER), a missing `
 `_producer` or `schemaURL`, null facets, times without a zone. Rejected, with path, value and
 expected value: no time, no run id, no name or namespace of a job or a dataset.
 
-A `path` is the place of a value in the JSON, such as `inputs[0].name`. The identity of an event is
-the hash of its canonical JSON (`digest`).
+A `path` is a place in the JSON, such as `inputs[0].name`; `digest` the hash of canonical JSON.
 """
 
 from __future__ import annotations
@@ -97,10 +96,7 @@ _FLAGS = {"isRemoved": "reported", "isSeparate": "different", "isRule": "rule"}
 
 
 def parse_alias(body: Any, digest: str) -> AliasEvent:
-    """Parse the decoded body of an alias, a format that only headwater writes.
-
-    It has two datasets, and at most one flag that is true: without one, the names are one dataset.
-    """
+    """Parse the decoded body of an alias; without a true flag, its two names are one dataset."""
     first, second = _datasets(_object(body, "$").get("datasets"), "datasets", "")
     names = (first.namespace, first.name), (second.namespace, second.name)
     relation = next((found for flag, found in _FLAGS.items() if body.get(flag) is True), _SAME)
@@ -108,11 +104,7 @@ def parse_alias(body: Any, digest: str) -> AliasEvent:
 
 
 def kind_of(event: Json) -> str:
-    """Return the kind of an event: run, job or dataset.
-
-    One with a run is a run event, whatever its schemaURL says. Otherwise, the schemaURL decides, or
-    else its other parts.
-    """
+    """Return run, job or dataset: run for an event with a run, else by schemaURL or other parts."""
     if event.get("run") is not None:
         return "run"
     schema = event.get("schemaURL")

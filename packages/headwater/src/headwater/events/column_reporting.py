@@ -27,8 +27,8 @@ openlineage-sql, and plain clients, about which nothing is known.
 def reports_indirect(facet: Json) -> bool:
     """Return True if the producer of a columnLineage facet reports filters, joins and groupings.
 
-    By the version in its `_producer` for known producers. For any other, a facet that has such an
-    entry shows it.
+    For known producers, the version in `_producer` decides; for others, the facet must have such an
+    entry.
     """
     if not facet:
         return False

@@ -287,7 +287,7 @@ def replaces_rows(facets: Facets, output_facets: Facets) -> bool:
 
     `facets` are those of the dataset, `output_facets` those of it as an output. An Iceberg commit
     report decides: the rows that it added are all rows. Without one, Spark's OVERWRITE does not
-    count, because it may be that of a partition. Other producers report a part in the facet
+    count, because it may be that of a partition. Other producers report a partition in the facet
     `subset`.
     """
     change = facets.get(LifecycleStateChange.KEY, {})

@@ -17,8 +17,8 @@ LINEAGE_FACETS = ("columnLineage", "lineage")
 def rename_datasets(part: Any, name: Name) -> Any:
     """Return JSON with every dataset renamed by a function of namespace and name.
 
-    A dataset is any object with a namespace and a name, at any depth, such as in facets; an object
-    of type JOB is none.
+    Any object with a namespace and a name is a dataset, at any depth, such as in facets, unless its
+    type is JOB.
     """
     if isinstance(part, list):
         return [rename_datasets(item, name) for item in part]

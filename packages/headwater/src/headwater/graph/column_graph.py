@@ -8,9 +8,9 @@ affects all columns of the target dataset.
 Only the facets of visited datasets are decoded, so the cost depends on the query.
 
 A *generation* is the runs of a task under one parent run, or a declaration without runs; its
-`edges` are its inputs and outputs. It is *present* if rows that it wrote are in current data
-(graph/generation.py, graph/present.py). A side is `"reads"` or `"writes"`. The *primary name* is
-the one of its names under which a dataset is shown.
+`edges` are its inputs and outputs. It is *present* if it is effective, or if data flows from it to
+an effective one (graph/present.py). A side is `"reads"` or `"writes"`. The *primary name* of a
+dataset is the one of its joined names under which it is shown.
 """
 
 from __future__ import annotations
@@ -121,9 +121,7 @@ class ColumnGraph:
 
     @classmethod
     def present(cls, generations: Generations) -> ColumnGraph:
-        """Return the graph of the present generations: the effective ones and those that their data
-        comes from.
-        """
+        """Return the graph of the present generations."""
         present = generations.present
 
         def origins(name: DatasetName, side: Side) -> Iterator[_Origin]:
@@ -205,8 +203,9 @@ class ColumnGraph:
     def _edges_by_field(
         self, name: DatasetName, side: Side, only: _Only = None
     ) -> dict[str, list[ColumnEdge]]:
-        """Return the edges to (`writes`) or from (`reads`) a dataset by its field, of generations
-        in `only`.
+        """Return the edges to (`writes`) or from (`reads`) a dataset, by its field.
+
+        Only those of generations in `only`; None for all.
         """
         if (name, side, only) not in self._by_field:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
@@ -251,8 +250,7 @@ class ColumnGraph:
         return self._loaded[key]
 
     def _renamed(self, run: Run | None, job: JobRef) -> Iterator[ColumnEdge]:
-        """Yield an edge for each column of the renamed datasets: from the same column of the former
-        one.
+        """Yield an edge to each column of renamed datasets, from that of the former one.
 
         The columns are those in the schema of the new dataset that the run reported, else those
         that the former one had then, else all that are known of both.
@@ -264,10 +262,10 @@ class ColumnGraph:
                 yield ColumnEdge(*columns, (_SAME,), True, False, Legacy(), job)
 
     def _fields_at(self, name: DatasetName, time: int) -> set[str]:
-        """Return the columns that a dataset had at a time, according to those who wrote it.
+        """Return the columns that a dataset had at a time, according to its writers.
 
         Only runs that ended by then count, and none that ended before the dataset was last emptied.
-        A writer that renamed the dataset says nothing itself: the former name had the columns.
+        A run that renamed the dataset reports no columns: those of the former name count.
         """
         found: set[str] = set()
         since = emptied_before(self._state, name, time)
@@ -320,7 +318,7 @@ def _used(
 def _is_whole(generation: Generation, part: Edges) -> bool:
     """Return True if a part has all edges of a generation, and the generation those of its runs.
 
-    Compared by identity: an equal copy is a part, whose column edges are limited.
+    They are compared by identity: an equal copy is a part, whose column edges are limited.
     """
     return part is generation.edges and not generation.is_limited
 

@@ -1,8 +1,8 @@
 """The graphs of a state, each updated or rebuilt after an event.
 
-A *generation* is the runs of a task under one parent run; it is *present* if it is the newest or if
-the data of the newest ones comes from it. A level is pipelines, tasks or queries. `state.derived`
-is a cache that every event empties.
+A *generation* is the runs of a task under one parent run. It is *present* if it is effective, or if
+data flows from it to an effective one (graph/present.py). A level is pipelines, tasks or queries.
+`state.derived` is a cache that every event empties.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """The data edges of the graph at a level, from selected generations.
 
-A *generation* is the runs of a task under one parent run with all runs below them, or a declaration
-without runs. Generations are determined for tasks (see headwater.graph.generations) and used at
-every level: pipelines have the edges of their tasks, rolled up, and queries have the same edges in
-detail. Each run's edges go to its *owner* at the level: the run of that level that it is part of,
-such as the DAG run of a task run (see Levels.owner). A run of a coarser level only gets the edges
-that no run below it reports.
+A *generation* is the runs of a task under one parent run, with all runs below them, or a
+declaration without runs. Generations are determined for tasks (see headwater.graph.generations) and
+used at every level: pipelines have the edges of their tasks, rolled up, and queries have the same
+edges in detail. Each run's edges go to its *owner* at the level: the run of that level that it is
+part of, such as the DAG run of a task run (see Levels.owner). A run of a coarser level only gets
+the edges that no run below it reports.
 
-Without a level, each job has the edges of its own events, as in Marquez. A *handoff* is data that a
-job passes to another one without a dataset; a *derivation* is a dataset that gets data from others
-without a job. Both have placeholders as datasets and jobs (see headwater.graph.placeholders), which
-become direct links between two nodes.
+Without a level, each job has the edges of its own events, as in Marquez. A *handoff* is a direct
+link from a job to another one that it passes data to, without a dataset. A *derivation* is the
+placeholder for the missing job that derives a dataset from others. Both become direct links between
+two nodes (headwater.graph.placeholders).
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ class LevelGraph:
     runs: dict[JobRef, Run] = field(default_factory=dict)
     """The newest run of each job that its edges come from; a completed one if there is any."""
     _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
-    """Direct links between nodes: for `up`, those that each node gets data from; `down` is the
-    reverse.
+    """Direct links between nodes: `up` to those that each node gets data from, `down` the reverse.
     """
 
     @classmethod
@@ -127,8 +126,7 @@ class LevelGraph:
     def _link(self, derivations: list[Edges]) -> None:
         """Link both ends of each derivation and of each handoff, and remove the placeholders.
 
-        A derivation links the dataset with its sources; a source that is a handoff stands for the
-        jobs that write it.
+        A source of a derivation that is a handoff stands for the jobs that write it.
         """
         for edges in derivations:
             for source, target in product(edges.reads, map(Node.of_dataset, edges.writes)):
@@ -193,8 +191,7 @@ def _owned(
 ) -> Iterator[tuple[Run, Run, Edges]]:
     """Yield the owner at a level of each run, the run and its edges at that level.
 
-    A run above the level, such as a DAG run among tasks, is its own owner, with the edges that no
-    run below it reports.
+    A run above the level owns itself, with the edges that no run below it reports.
     """
     current = list({run.key: run for generation in parts for run in generation.runs}.values())
     edges_of, levels = _edges_of_runs(generations, parts), generations.levels
@@ -239,8 +236,7 @@ def _edges_of_runs(
     """Return a function that returns the edges that a run reports itself.
 
     They are limited to the requested parts of its generations, unless one is requested as a whole:
-    then the part is the very object `edges` of its original. A run in several parts, such as slices
-    by partition, has the edges of all of them.
+    then the part is the very object `edges`. A run in several parts has the edges of all of them.
     """
     of_whole = (g for g, part in parts.items() if part is g.original.edges)
     whole = {run.key for generation in of_whole for run in generation.runs}

@@ -2,8 +2,8 @@
 
 The part of the effective graph for a family of jobs (see headwater.graph.families) is built when a
 query reaches it, and kept until the next event. A family is, for example, a pipeline with its tasks
-and queries. A *generation* is the runs of a task under one parent run; a *derivation* stands for
-the missing job of a dataset that gets data from others without one.
+and queries. A *generation* is the runs of a task under one parent run. A *derivation* is the
+placeholder for the missing job that derives a dataset from others.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from headwater.identity import DatasetName
 class LazyGraph(ABC):
     """A graph that is built in parts, on request, with the same queries as a LevelGraph.
 
-    `Generations` knows which tasks may have used a dataset; the parts know which jobs of the level
-    did.
+    `Generations` finds the tasks that may have used a dataset; the parts show which jobs of the
+    level did.
     """
 
     def __init__(self, generations: Generations) -> None:
@@ -122,8 +122,8 @@ class PipelineGraph:
     def _without_inner(self, ref: JobRef) -> Edges:
         """Return the edges of a job with new sets, because the graph must not change.
 
-        An inner dataset is no input of its job, and an output only as its result (no task derived
-        data from it). Of an inner root, only the edges to its readers remain.
+        An inner dataset is no input of its job, and an output only if it is a result (no task
+        derived data from it). If the root is inner, only the edges to its readers remain.
         """
         found = self._graph.edges_of(ref)
         edges = replace(found, reads=set(found.reads), writes=set(found.writes))
@@ -143,9 +143,7 @@ class PipelineGraph:
         return set() if is_result else self._graph.readers_of(name)
 
     def _is_inner(self, name: DatasetName) -> bool:
-        """Return True if one job alone writes and reads a dataset, and nothing is linked to it
-        upstream.
-        """
+        """Return True if one job alone writes and reads a dataset that no link leads to."""
         writers = self._graph.writers_of(name)
         has_one_user = len(writers) == 1 and writers == self._graph.readers_of(name)
         return has_one_user and not self.linked(Node.of_dataset(name), "up")

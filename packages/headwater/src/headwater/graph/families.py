@@ -2,7 +2,7 @@
 
 A family is a pipeline with its tasks and their queries. Jobs that share a run id, and jobs that
 pass data to each other without a dataset (handoffs), are in one family, too. A *derivation* is the
-placeholder for the missing job of a dataset that gets data from others, such as a view
+placeholder for the missing job that derives a dataset, such as a view, from others
 (graph/placeholders.py).
 """
 

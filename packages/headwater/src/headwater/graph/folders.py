@@ -113,9 +113,7 @@ class FirstWrites:
                     yield file
 
     def _of(self, file: DatasetName) -> tuple[int, RunKey] | None:
-        """Return the start and the key of the first run that wrote a file; None without one.
-        Cached.
-        """
+        """Return the start and the key of the first run that wrote a file, or None; cached."""
         if file not in self._found:
             runs = _writers(self._state, file)
             self._found[file] = min(((start_of(run) or 0, run.key) for run in runs), default=None)
@@ -203,8 +201,8 @@ def connects_files(state: State, writer: JobRef, folder: DatasetName, reader: Jo
 def is_written(state: State, name: DatasetName) -> bool:
     """Return True if a job writes a dataset, or its sources are stated.
 
-    Jobs write it by runs (`writers`) or by the outputs of their newest JobEvent (`declared`). A
-    name that a DatasetEvent gave to a dataset counts as well.
+    Jobs write it by runs (`writers`) or as an output of their newest JobEvent (`declared`). A
+    dataset that a DatasetEvent renamed to this name counts, too.
     """
     return any(
         record.writers

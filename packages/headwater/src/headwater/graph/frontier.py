@@ -28,7 +28,7 @@ Walked = dict[Generation, Edges]
 class Frontier:
     """The visits that a walk has to make. Iterating yields and removes the least time first.
 
-    A visit is a tuple of a time and what to visit; visits of equal times come in the order of
+    A visit is a tuple of a time and what to visit. Visits of equal times come in the order of
     `add`.
     """
 

@@ -31,10 +31,10 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generation:
-    """The runs of one task under one parent run, or one without a parent, with all runs below.
+    """The runs of a task under one parent run, or a run without a parent, with all runs below.
 
-    Without runs, it is the declaration of a JobEvent or a *derivation*: the data that a dataset
-    gets from others without a job. Generations are compared by identity.
+    Without runs, it is the declaration of a JobEvent or a *derivation*: the placeholder for the
+    missing job that derives a dataset from others. Generations are compared by identity.
     """
 
     job: JobRef

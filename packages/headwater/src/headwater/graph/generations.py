@@ -1,6 +1,6 @@
 """Generations: the runs of a task that belong together, and the data flows between them.
 
-- The runs of one task under one parent run are one generation: mapped and foreach elements and
+- The runs of a task under one parent run are one generation: mapped and foreach elements and
   retries are merged. A run without a parent is a generation of its own. A generation reads and
   writes whatever its runs and all runs below them do. They are ordered by start, not by arrival.
 - The newest finished generation is effective. It is the newest one that wrote something, or, for a
@@ -98,10 +98,7 @@ class Generations(RunValues):
         self.families = Families(self.state)
 
     def refresh(self) -> None:
-        """Process the events that were applied to the state since the last call.
-
-        The state lists the changed runs, jobs (`moved`) and datasets (`placed`); None: too many.
-        """
+        """Process the events since the last call; clear all results if too much changed."""
         state = self.state
         if state.revision == self._revision:
             return
@@ -133,10 +130,7 @@ class Generations(RunValues):
                 self._jobs |= dict.fromkeys(folders.derivations_writing(self.state, name))
 
     def _invalidate_families(self, refs: Iterable[JobRef]) -> None:
-        """Clear the results about all jobs of the families whose hierarchy of runs changed.
-
-        `refs` are the members of these families: jobs, and derivations, which have no runs.
-        """
+        """Clear the results about all members of the families whose hierarchy of runs changed."""
         self._jobs = None
         for ref in refs:
             for cache in (self._owners, self._runs_by_key, self._by_key):
@@ -154,8 +148,8 @@ class Generations(RunValues):
     def _invalidate_run(self, run: Run) -> None:
         """Clear the results that depend on a changed run, and index the datasets that it uses.
 
-        These are the results about its own job and every job above it. `written` includes reported
-        outputs that count as no edge, such as a dropped table: their change affects readers, too.
+        These are those of its job and every job above it. Its `written` includes outputs that are
+        no edge, such as a dropped table: their change affects readers, too.
         """
         self._own.pop(run.key, None)
         # The end of a run also ends the runs below it that have no end event.
@@ -200,9 +194,7 @@ class Generations(RunValues):
         return self._owners[ref]
 
     def _has_data(self, run: Run) -> bool:
-        """Return True if a run belongs to a generation: it used data, changed tables, or passed
-        data on.
-        """
+        """Return True if a run used data, changed tables, or passed data on."""
         has_data = run.has_data or bool(stated_changes(self.state, run))
         return has_data or (run.has_events and run.key.job in self.state.handoffs)
 
@@ -290,10 +282,7 @@ class Generations(RunValues):
         return self._generation(ref, key, members) if run.key in members else None
 
     def flows_into(self, generation: Generation) -> list[Flow]:
-        """Return the flows into a generation, from those that wrote what it read or kept.
-
-        An unfinished generation that reported no rows left none that a later write could keep.
-        """
+        """Return the flows into a generation, from those that wrote what it read or kept."""
         return [
             Flow(source, name, is_kept, reading.until(source), reading.proves(source, name))
             for slice_ in generation.slices
@@ -307,8 +296,8 @@ class Generations(RunValues):
     def _within(self, generation: Generation) -> Iterator[Flow]:
         """Yield the flows through datasets that one run of a generation wrote and another read.
 
-        They matter only if some inputs do not feed all outputs, and only for a dataset that feeds
-        another one and was read after it was written (`passes`).
+        Only if some inputs do not feed all outputs, and a dataset was read after its write
+        (`passes`).
         """
         whole = generation.original if generation.is_slice else generation
         edges = whole.edges
@@ -326,9 +315,8 @@ class Generations(RunValues):
     def users(self, name: DatasetName, side: Side) -> list[JobRef]:
         """Return the tasks that may have read or written a dataset, sorted. Do not change it.
 
-        They are found in the records of all of its names: runs, JobEvents (`declaring`), renames
-        that SQL texts state (which read the former name and write the new one), derivations and
-        handoffs.
+        Runs, JobEvents (`declaring`), derivations and handoffs show them, and SQL texts with
+        renames, which read the former name and write the new one.
         """
         if (name, side) not in self._using:
             state, found, keys = self.state, set[JobRef](), set[RunKey]()
@@ -352,10 +340,7 @@ class Generations(RunValues):
         return self._written(name, NOW, None)
 
     def contents(self, generation: Generation, name: DatasetName) -> list[Generation]:
-        """Return a generation that wrote a dataset, and those whose partitions it kept in it.
-
-        The partitions that it wrote itself are not among the kept ones.
-        """
+        """Return a generation that wrote a dataset, and those whose partitions it kept in it."""
         if name not in generation.partial:
             return [generation]
         whole = generation.original
@@ -371,8 +356,7 @@ class Generations(RunValues):
     ) -> list[Generation]:
         """Return the generations that wrote what a reader can depend on; see `graph.times`.
 
-        `reader` is None for the current contents. `replaced` are partitions that do not count,
-        because the reader wrote them itself.
+        `reader` is None for the current contents; `replaced` are partitions that it wrote itself.
         """
         found = [
             generation
@@ -390,9 +374,8 @@ class Generations(RunValues):
     ) -> Reading:
         """Return what a generation that read a dataset, or kept its rows, can depend on.
 
-        With `only_earlier`, it kept the rows: only what was written before its own first write
-        counts. Otherwise, the writers of the versions that it reported are looked up in each
-        writing task.
+        With `only_earlier`, it kept rows: only what was written before its own first write counts.
+        Otherwise, the writers of the versions that it reported count.
         """
         if only_earlier:
             began = self.times.of_writes(reader, name).start
@@ -416,10 +399,7 @@ class Generations(RunValues):
         return self._histories[ref]
 
     def _declared(self, ref: JobRef) -> list[Generation]:
-        """Return the generation of a derivation, or of a job with declared edges and no runs.
-
-        Empty for other jobs: the runs of a job replace what its JobEvent declared.
-        """
+        """Return the generation of a derivation, or of a job with declared edges and no runs."""
         if (derived := derived_dataset(ref)) is not None:
             return folders.derived_generations(self.state, derived)
         if self.owners(ref) or self._members(ref):
@@ -428,11 +408,7 @@ class Generations(RunValues):
         return [declared_generation(ref, edges)] if edges.reads or edges.writes else []
 
     def _members(self, ref: JobRef) -> dict[RunKey, dict[RunKey, Run]]:
-        """Return the runs that a task owns and that read or wrote data, by generation key.
-
-        A run is owned by the run of the level of tasks that it is part of (`Levels.owner`). The
-        inner dictionary has the runs by their own keys.
-        """
+        """Return the runs with data that a task owns, by generation key and then own key."""
         if ref not in self._runs_by_key:
             runs_by_key: dict[RunKey, dict[RunKey, Run]] = defaultdict(dict)
             is_above = self.levels.of(ref) > Level.TASK  # it does not own the runs below it
@@ -455,10 +431,9 @@ class Generations(RunValues):
     def _generation(self, ref: JobRef, key: RunKey, members: dict[RunKey, Run]) -> Generation:
         """Return the generation of the runs of a task with one key (see _key_of); cached.
 
-        `members` are the runs of the generation that used data, by key. The owner of each at the
-        level of tasks (`head`) decides if the generation is complete: mapped instances and retries
-        are several heads. The runs of different heads feed each other's outputs only through
-        datasets.
+        `members` are its runs that used data, by key. Their owners at the level of tasks (`heads`)
+        decide if it is complete: mapped instances and retries are several heads, which feed each
+        other's outputs only through datasets.
         """
         if key in self._by_key[ref]:
             return self._by_key[ref][key]

@@ -2,9 +2,8 @@
 
 Without further reports, a write replaces its output, unless dbt wrote it incrementally, or the SQL
 text of the run only adds or changes rows. An Iceberg commit report shows whether rows were kept,
-and the facet `subset` which partitions a run wrote.
-Such a run replaces these partitions and keeps all others, so that each partition is of the newest
-generation that wrote it.
+and the facet `subset` which partitions a run wrote. Such a run replaces these partitions and keeps
+all others, so that each partition has the rows of the newest generation that wrote it.
 """
 
 from __future__ import annotations

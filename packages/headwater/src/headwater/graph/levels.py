@@ -80,7 +80,7 @@ class Levels:
         return finer
 
     def _infer(self, ref: JobRef, visited: frozenset[JobRef]) -> Level:
-        """Return the level of a job; `visited` are the jobs below it that ask for it.
+        """Return the level of a job; `visited` are the jobs below it whose levels depend on it.
 
         Only jobs that other events name have `root_hints`: the roots that their children report,
         which stand for unknown parents. With several parents, the first by name decides.

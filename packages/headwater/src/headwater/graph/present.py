@@ -1,8 +1,8 @@
 """The present generations: the effective ones, and all that their data comes from.
 
-A *generation* is the runs of a task under one parent run; the *effective* ones are the newest of
-each task (graph/generation.py). A *flow* is data that one generation gets from another through a
-dataset. A generation is present if flows lead from it to an effective one. Such flows only pass
+A *generation* is the runs of a task under one parent run; graph/generations.py defines which are
+*effective*. A *flow* is data that a generation gets from another through a dataset. A generation is
+*present* if it is effective, or if flows lead from it to an effective one. Such flows only pass
 through tasks downstream of it. The present generations of a task are therefore found by following
 the flows upstream from the effective generations of all tasks downstream. Queries add the tasks
 they need.
@@ -59,11 +59,7 @@ class _Part(NamedTuple):
     output: DatasetName | None
 
     def is_fed_by(self, flow: Flow) -> bool:
-        """Return True if a flow into the generation feeds this part.
-
-        Kept rows of a dataset are only in that output; what was read is in the outputs that it
-        feeds.
-        """
+        """Return True if a flow into the generation feeds this part; kept rows feed one output."""
         if self.output is WHOLE:
             return True
         if flow.is_kept:
@@ -99,9 +95,8 @@ class Flows:
     ) -> None:
         """Drop the flows into and from generations of changed tasks, and clear `changed`.
 
-        `changed` has the former history of each task; None if it was not determined. Only
-        generations that are in one of the two histories changed: unchanged ones are the same
-        objects.
+        `changed` has the former history of each task; None if it was not determined. Unchanged
+        generations are the same objects in both histories.
         """
         while changed:
             ref, former = next(iter(changed.items()))
@@ -170,10 +165,7 @@ class Present:
         return edges.within(Edges(set().union(*map(edges.sources_of, names)), names))
 
     def using(self, name: DatasetName) -> Sequence[Generation]:
-        """Return the present generations whose needed part reads a dataset or kept rows of it.
-
-        The tasks that may use it are added first, so that all of them are known. Cached.
-        """
+        """Return the present generations whose needed part reads a dataset or kept rows of it."""
         if name not in self._using:
             generations = self._generations
             users = dict.fromkeys((*generations.readers(name), *generations.writers(name)))
@@ -208,10 +200,7 @@ class Present:
         return self._consumers[name]
 
     def _flows_through(self, consumer: Generation, name: DatasetName) -> Iterable[Flow]:
-        """Return the flows into a generation through a dataset.
-
-        All of its flows are indexed by dataset at once: it may read thousands of files.
-        """
+        """Return the flows into a generation through a dataset; all of its flows are indexed."""
         if consumer not in self._through:
             found: dict[DatasetName, list[Flow]] = defaultdict(list)
             for flow in self._flows_into(consumer):
@@ -222,8 +211,7 @@ class Present:
     def _add(self, refs: Iterable[JobRef]) -> None:
         """Add the present generations of some tasks, and of the tasks downstream of them.
 
-        The effective generations of new tasks are needed as a whole; `_waiting` has parts of these
-        tasks that were found to be needed before.
+        Effective generations are needed as a whole; `_waiting` has other parts that are needed.
         """
         new = self._downstream(refs)
         self._tasks |= new.keys()
@@ -238,10 +226,7 @@ class Present:
             raise
 
     def _downstream(self, refs: Iterable[JobRef]) -> dict[JobRef, None]:
-        """Return the tasks not yet added: of these, and downstream of their superseded data.
-
-        A task that uses only current data of another cannot make an older generation present.
-        """
+        """Return the tasks not yet added: of these, and downstream of their superseded data."""
         generations, tasks = self._generations, self._tasks
         new = {ref: None for ref in refs if ref not in tasks}
         open_ = list(new)
@@ -258,8 +243,7 @@ class Present:
     def _follow(self, parts: list[_Part]) -> None:
         """Add the parts that feed some parts; keep parts of tasks not yet added in `_waiting`.
 
-        These wait until a query needs the task. A source without stated sources is needed as a
-        whole.
+        A source without stated sources is needed as a whole.
         """
         while parts:
             deadline.check()

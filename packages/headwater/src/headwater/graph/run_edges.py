@@ -9,7 +9,7 @@ Explicit lineage also connects jobs that share no dataset (a *handoff*), and dat
 connects (a *derivation*); see headwater.graph.placeholders. An *entry* of explicit lineage has a
 target, a dataset or a job, and its sources. `parsed(facet, parse)` returns a stored facet parsed by
 a function, once for equal facets. The *primary name* of a dataset is the one of its joined names
-under which it is shown. *Stated sources* say which inputs feed an output.
+under which it is shown. *Stated sources* are the inputs that feed one output.
 """
 
 from __future__ import annotations
@@ -91,10 +91,7 @@ class Edges:
         return {target for target in self.writes if source in self.sources_of(target)}
 
     def bypass(self, name: DatasetName) -> None:
-        """Replace a dataset, as a source of other outputs, with its own sources.
-
-        With `a -> staging -> b` in one job, `b` then has the source `a` instead of `staging`.
-        """
+        """Replace a source by its own ones: after `a -> staging -> b`, `b` has the source `a`."""
         sources = self.sources_of(name)
         if self.default_sources is not None and name in self.default_sources:
             self.default_sources = (self.default_sources | sources) - {name}
@@ -105,10 +102,7 @@ class Edges:
             }
 
     def within(self, part: Edges) -> Edges:
-        """Return the edges whose datasets are also inputs or outputs of `part`.
-
-        `passed` and `replaced` are not kept: only the edges of a run have them.
-        """
+        """Return the edges whose datasets are in `part`, without `passed` and `replaced`."""
         stated = (self.stated_sources or {}).items()
         return Edges(
             self.reads & part.reads,
@@ -134,8 +128,7 @@ def merged(parts: Iterable[Edges]) -> Edges:
 def side_by_side(parts: list[Edges]) -> Edges:
     """Return the edges of separate runs, where inputs of one do not feed outputs of another.
 
-    If each has all inputs and no stated sources, this makes no difference, and the result states
-    none either.
+    The result states no sources if each run has all inputs and states none.
     """
     if len(parts) == 1:
         return parts[0]
@@ -175,10 +168,7 @@ def run_edges(state: State, run: Run) -> Edges:
 
 
 def _take_renames(edges: Edges, former: dict[DatasetName, DatasetName]) -> None:
-    """Use the former name of each renamed output as its only source, and as that of no other.
-
-    With one input and one output, nothing needs to be stated.
-    """
+    """Use the former name of each renamed output as its only source, and as that of no other."""
     if len(edges.writes) > 1 or len(edges.reads) > 1:
         edges.default_sources = edges.reads.difference(former.values())
         edges.stated_sources = {name: {source} for name, source in former.items()}
@@ -208,10 +198,7 @@ def declared_edges(state: State, job: Job) -> Edges:
 
 
 def _replaces(declared: Declared, name: DatasetName, facets: FacetBook) -> bool:
-    """Return True if a later JobEvent lists all tables of an exposure in the schema of a table.
-
-    Then a table of that schema which is not in its inputs no longer feeds the exposure.
-    """
+    """Return True if a later JobEvent of an exposure lists the tables of a schema that feed it."""
     schema = name.namespace, name.name.rpartition(".")[0]
     schemas = {(other.namespace, other.name.rpartition(".")[0]) for other in declared.inputs}
     stamp = facets.stamp_of(DbtExposures.KEY)
@@ -269,10 +256,7 @@ def _take_sources(edges: Edges, named: Sources) -> None:
 
 
 def sources_of_entry(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:
-    """Return the datasets and handoffs that an entry of explicit lineage names as sources.
-
-    `own` is the job that the entry is about, which hands nothing to itself; None for a dataset.
-    """
+    """Return the datasets and handoffs that an entry names as sources, without its job `own`."""
     primary = state.identity.primary
     found = {primary(canonical_name(*dataset)) for dataset in entry.datasets}
     return found | {handoff(ref) for ref in entry.jobs if ref != own}

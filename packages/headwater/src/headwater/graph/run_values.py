@@ -20,7 +20,7 @@ class _Where(NamedTuple):
 
 
 class RunValues:
-    """Cached values of the jobs of a state; the owner calls `forget_runs` for each changed job."""
+    """Cached values of the jobs of a state; its owner calls `forget_runs` for each changed job."""
 
     def __init__(self, state: State) -> None:
         self.state = state

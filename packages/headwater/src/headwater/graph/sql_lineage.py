@@ -82,9 +82,7 @@ class SqlLineage:
 
     @cached_property
     def columns(self) -> Mapping[DatasetName, ColumnLineage]:
-        """Return the column lineage of each target, without columns that its tables are known to
-        lack.
-        """
+        """Return the column lineage of each target, without columns that its tables lack."""
         found: dict[DatasetName, ColumnLineage] = {}
         for table, written in self._script.written:
             fields = self.fields[target := self._names.dataset(table)]
@@ -191,8 +189,8 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     """Return the lineage that the SQL text of a run states.
 
     None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
-    Of Spark, whose plan says more than the text, only a text counts that has all columns of all
-    targets, and whose tables the run all reports.
+    Spark's plan has more than the text, so a text of Spark only counts if it has all columns of all
+    targets, and the run reports all of its tables.
     """
     text = text_of_run(state, run)
     if text is None:

@@ -5,7 +5,7 @@ were effective when it started, and on all that began until it ended. A streamin
 everything that was written until its end, or until now. A version that a reader reports outranks
 times: it depends on the run that wrote the version, also if their clocks disagree.
 
-A *generation* is the runs of a task under one parent run; a *slice* is its part with some
+A *generation* is the runs of a task under one parent run. A *slice* is its part with some
 partitions of an output. Times are microseconds; infinity stands for now. The *primary name* of a
 dataset is the one of its joined names under which it is shown.
 """
@@ -97,7 +97,7 @@ class Times:
     def of_writes(self, generation: Generation, name: DatasetName) -> Span:
         """Return the span of the runs of a generation that wrote a dataset; cached in `spans`.
 
-        If none is known to have, the span of all of its runs.
+        If none is known to have written it, return the span of all of its runs.
         """
         found = generation.spans.get(("writes", name))
         if found is None and not generation.runs:
@@ -195,8 +195,9 @@ class Times:
         """Return what a reader can depend on; `writers` wrote the versions that it reported.
 
         Without a version, the span of its runs counts. With one, the times are those of its
-        writers, but never later than the reader, unless all began after it, by another clock: so a
-        write after the reported version does not count, although it ended before the reader did.
+        writers, but never later than the reader, unless all began after it, by another clock. A
+        write after the reported version therefore does not count, although it ended before the
+        reader did.
         """
         span = self.of_reads(reader, name)
         queried = reader.query if name in reader.renamed.values() else None

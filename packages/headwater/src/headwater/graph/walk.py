@@ -1,8 +1,8 @@
 """Walks through the graph from a node, upstream or downstream.
 
-A job with *stated sources* says which of its inputs feeds which output; any other feeds all outputs
-from all inputs. A *generation* is the runs of a task under one parent run. It is *present* if rows
-that it wrote are in current data.
+*Stated sources* are the inputs that feed one output; without any, all inputs feed all outputs. A
+*generation* is the runs of a task under one parent run. It is *present* if it is effective, or if
+data flows from it to an effective one.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Place(NamedTuple):
 def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
     """Return the places one step upstream (`up`) or downstream (`down`).
 
-    From a job that was reached through a dataset (`via`), only to the datasets that feed it or that
-    it feeds, and to directly linked nodes.
+    From a job that was reached through a dataset (`via`), these are only the datasets that feed
+    that dataset, or that it feeds, and directly linked nodes.
     """
     node, via = place
     found = neighbors(graph, node, direction)

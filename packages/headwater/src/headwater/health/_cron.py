@@ -85,7 +85,7 @@ class Cron:
 
     @property
     def longest_gap(self) -> timedelta | None:
-        """The longest time between two of its times within a year; None if there are too few.
+        """Return the longest time between two of its times in a year; None if there are too few.
 
         It bounds the time of the next start if the time zone is unknown. It is the longest of the
         gaps within a day and of those from the last time of a day to the first of the next one.

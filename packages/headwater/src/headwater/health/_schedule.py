@@ -120,9 +120,9 @@ def has_schedule(starts: Sequence[Start]) -> bool:
 
 
 def _regular(times: list[int], tolerance: float = _TOLERANCE) -> tuple[bool, set[int]]:
-    """Return if most intervals are about the usual one, and the times that these separate.
+    """Return True if most intervals are near the median, and the times that these separate.
 
-    `times` are at least two, in microseconds and in order. About: within a share of the median.
+    `times` are at least two, in microseconds and in order. `tolerance` is a share of the median.
     """
     steps = list(pairwise(times))
     usual = median(after - before for before, after in steps)

@@ -5,9 +5,8 @@ did not run since: one that ran anyway, without the new data, blocks nothing fur
 *behind* a failure if the walk reaches it; it is *blocked* if it was also due.
 
 `_behind` determines this once for all nodes, until the next event or until an open run becomes
-stale. A partial state (`PartialState`) has only some events of the log, those that a query needs,
-so it is determined for one node at a time. A *generation* is the runs of a task under one parent
-run.
+stale. A *partial state* (`PartialState`) has only the events of the log that a query needs, so it
+is determined for one node at a time. A *generation* is the runs of a task under one parent run.
 """
 
 from __future__ import annotations
@@ -82,8 +81,8 @@ def _all_blockers(state: State, node: Node) -> list[Blocker]:
     """Return everything that blocks a node, nearest first; a blocker may occur several times.
 
     A removed dataset or model is never blocked. A dataset that a failed job itself writes (distance
-    1) is blocked even if it was not due. A pipeline is not blocked by its own tasks: a stand-in is
-    a task by which the state of a pipeline or a query is determined.
+    1) is blocked even if it was not due. A pipeline is not blocked by its own tasks, which stand in
+    for it (`_stand_ins`).
     """
     stand_ins = [
         stand_in for stand_in in _stand_ins(state, node) if _failures_above(state, stand_in)
@@ -298,7 +297,7 @@ def _waiting(
     `failed` is the job that failed; None for a check without a run. `since` is the time, in
     microseconds, from which a run counts as newer than the failure, see `failed_since`. The walk
     starts at `root`, stays `within` some nodes (None: all) and ends at the nodes that ran since. A
-    dataset ran when a job that loads it did, see `_loaders`.
+    dataset counts as run when a job that loads it ran, see `_loaders`.
     """
 
     own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}

@@ -40,10 +40,9 @@ class Mix(NamedTuple):
 def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
     """Yield the jobs with runs of several branches or environments, but not the tasks of one.
 
-    A pipeline of mixed tasks that sends no events, as on a production scheduler, is yielded itself,
-    with what its first mixed task has.
-
-    A run of a test branch may hide a failure in production.
+    A run of a test branch may hide a failure in production. A pipeline that sends no events itself,
+    as on a production scheduler, is yielded with the branches or environments of its first mixed
+    task.
     """
     generations = generations_of(state)
     mixed = generations.jobs_where(
@@ -59,10 +58,10 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
 
 
 def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
-    """Return the properties in which the runs of a job differ.
+    """Return the properties in which the runs of a job differ, such as two branches.
 
-    Such as two branches or two environments. The result is empty if all runs are of one branch and
-    one environment; cached until runs change.
+    The result is empty if all runs are of one branch and one environment. It is cached until runs
+    change.
     """
 
     def mixes(runs: list[Run]) -> tuple[Mix, ...]:

@@ -177,8 +177,8 @@ def is_superseded(state: State, run: Run) -> bool:
     not include the failed model. If there are no such jobs, the newest run of the pipeline must
     have a job of the same type. A query of a task needs only a later run of the task.
 
-    Then the failure is no longer the state of the job. `run` is a failed run below another one; for
-    a root run, the result is False.
+    A superseded failure is not the state of the job. `run` is a failed run below another one; for a
+    root run, the result is False.
     """
     _, *ancestors = ancestry_of(state, run)
     newest = decided_root(state, ancestors[-1].key.job) if ancestors else None
@@ -240,7 +240,7 @@ def failing_run(state: State, ref: JobRef) -> Run | None:
 
     A failed pipeline and a failed task of it are two failing jobs, each with its own run. The job
     fails as a root by its own newest run, or as a part of pipelines, unless the pipeline has run as
-    a whole since or the failure says nothing.
+    a whole since, or the run is a test that was not run (`is_void`).
     """
     root, part = decided_root(state, ref), failed_part(state, ref)
     failed = [root] if root is not None and is_failed(state, root) else []

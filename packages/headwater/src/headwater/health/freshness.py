@@ -7,9 +7,9 @@ count if an earlier one had a later nominal time. A DAG that waits for assets is
 another job wrote one of its inputs since it last started. A job is not late if other jobs took over
 all of its outputs, as after a DAG was renamed.
 
-The intervals are those between the nominal times of a job's newest runs, or between their starts
-unless each has a nominal time of its own. Runs under one parent run (retries, mapped tasks) are one
-start. A job is late if the time since its last start exceeds all of
+The intervals are those between the nominal times of a job's newest runs if each has one of its own,
+or else between their starts. Runs under one parent run (retries, mapped tasks) are one start. A job
+is late if the time since its last start exceeds all of
 
 - 1.5 times the median interval,
 - the median plus three times the spread (the median absolute deviation, scaled to the standard
@@ -20,9 +20,9 @@ If Airflow reports the times of the schedule (a cron expression, a preset or an 
 starts follow it, a job is late half an interval after the time that follows its last start. A DAG
 needs one run for this, and its tasks and tables three.
 
-So a slow morning does not make a job late, nor does the weekend a job that runs on weekdays. After
-thirty intervals, the job has stopped instead. A job with the tag `ad-hoc` runs on request: neither
-it nor the datasets that it writes have an interval. Nor do streaming runs.
+With these limits, neither a slow morning nor, for a job that runs on weekdays, a weekend makes a
+job late. After thirty intervals, the job has stopped instead. A job with the tag `ad-hoc` runs on
+request: neither it nor the datasets that it writes have an interval. Nor do streaming runs.
 
 `headwater.health.writers` applies this to the writes of datasets. `Generations.of_runs` caches a
 value of the runs of a job, and `derived_of_writes` one of the runs that wrote a dataset, until
@@ -89,7 +89,7 @@ class Rhythm(NamedTuple):
     job: JobRef | None = None
     """The pipeline whose writes these are, if several write the dataset on their own schedules."""
     jobs: frozenset[JobRef] = frozenset()
-    """Of a dataset: the jobs whose writes these are, with their pipelines and queries."""
+    """The jobs whose writes these are, with their pipelines and queries; empty for a job."""
 
     def is_late(self, now: int) -> bool:
         """Return True if it should have started by now."""
@@ -232,7 +232,7 @@ def is_replaced(state: State, ref: JobRef) -> bool:
 def has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
     """Return True unless other jobs took over, or it waits for assets and none was written since.
 
-    "Since" is since the last start in `rhythm`. A job was replaced, for example renamed, if its
+    "Since" means since the last start in `rhythm`. A job was replaced, for example renamed, if its
     successors wrote all of its outputs.
     """
     run = newest_run(state, ref)

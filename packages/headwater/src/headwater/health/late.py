@@ -123,7 +123,7 @@ def _pipeline(state: State, ref: JobRef) -> JobRef:
 
 
 def _has_late_pipeline(state: State, rhythm: Rhythm, name: DatasetName) -> bool:
-    """Return True if a pipeline of the writers with a rhythm is late itself, as a finding says."""
+    """Return True if a pipeline of the writers with a rhythm is late itself, with a finding."""
     tasks = (ref for ref in generations_of(state).writers(name) if ref in rhythm.jobs)
     pipelines = {_pipeline(state, ref) for ref in tasks}
     return any(state_of(state, Node.of_job(ref)) == "late" for ref in pipelines)

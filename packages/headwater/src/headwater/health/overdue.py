@@ -78,7 +78,7 @@ class Overdue:
         """Check the nodes that are new or that events concern, and add those whose time has passed.
 
         With `in_part`, check only some. If a deadline ends it, the next call continues. If the time
-        went back, as in a query about the past, all times are compared again.
+        is earlier than before, as in a query about the past, all times are compared again.
         """
         state = self._state
         self._find_changed()
@@ -102,7 +102,7 @@ class Overdue:
     def _find_changed(self) -> None:
         """Mark the nodes that events since the last update concern as unchecked.
 
-        These are all nodes at the first update, and if too much has changed to know which.
+        These are all nodes at the first update, and after more changes than the state records.
         """
         state = self._state
         if (state.revision, state.shape) == (self._revision, self._shape):

@@ -100,7 +100,7 @@ def _removed(state: State, node: Node) -> Found | None:
 def _failed(state: State, node: Node) -> Found | None:
     """Return the state of a failing job, or of a dataset that a failing job should have written.
 
-    The job blocks the dataset at distance 1. `by` are the jobs at fault: of a job, the lowest
+    The job blocks the dataset at distance 1. `by` are the jobs that failed: for a job, the lowest
     failed ones below it.
     """
     if node.type == "dataset":
@@ -234,11 +234,11 @@ def _without(state: State, node: Node, rhythm: Rhythm) -> str:
 
 
 def lateness_of(state: State, node: Node, *, needs_reason: bool = True) -> Rhythm | None:
-    """Return the rhythm by which a node is late: of a task, that of its pipeline.
+    """Return the rhythm by which a node is late: for a task, that of its pipeline.
 
-    That of a dataset is by its writers, see `headwater.health.writers`. A dropped or renamed
-    dataset has none, nor has a model that was removed from its project. With `needs_reason`, None
-    if its jobs wait for assets that were not written.
+    That of a dataset is determined by its writers, see `headwater.health.writers`. A dropped or
+    renamed dataset has none, nor has a model that was removed from its project. With
+    `needs_reason`, None if its jobs wait for assets that were not written.
     """
     if removed_model(state, node) is not None:
         return None
@@ -346,8 +346,8 @@ def newest_runs(state: State, node: Node) -> Iterator[Run]:
 def _fine(state: State, node: Node) -> Found:
     """Return the state of a node to which no other rule applies: healthy, streaming or ad hoc.
 
-    By its newest run. One above an open stream is a stream, too. A failed test whose failures are
-    only warnings is healthy.
+    The newest run decides. One above an open stream is a stream, too. A failed test whose failures
+    are only warnings is healthy.
     """
     newest = max(newest_runs(state, node), key=lambda run: place_of_run(state, run))
     last = newest.last

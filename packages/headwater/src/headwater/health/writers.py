@@ -1,10 +1,10 @@
 """The rhythms of the jobs that write a dataset.
 
 Each pipeline that writes a dataset has a rhythm of its own, so that a dataset is late if one of
-them is, whatever the others do. Tasks that share a pipeline, and pipelines that share a task, count
-together: a branch or a renamed task of a pipeline may write instead of another one. Only if no
-current writer has a rhythm of its own, such as jobs with a date in their names, do the intervals
-between all writes count.
+them is, whether or not the others are. Tasks that share a pipeline, and pipelines that share a
+task, count together: a branch or a renamed task of a pipeline may write instead of another one.
+Only if no current writer has a rhythm of its own, such as jobs with a date in their names, do the
+intervals between all writes count.
 
 A pipeline no longer counts once other jobs took it over (`successors`), or once another job wrote
 the dataset after the pipeline had stopped. The writes of jobs that run on request, and runs that
@@ -213,7 +213,7 @@ def _merged(parts: list[Writers]) -> Writers:
 
 
 def _current(groups: list[Writers]) -> list[Writers]:
-    """Return the groups without those after whose stop another one has written the dataset."""
+    """Return the groups, except stopped ones after whose stop another one wrote the dataset."""
     *_, before, newest = 0, 0, *sorted(writers.last for writers in groups)
 
     def is_retired(writers: Writers) -> bool:

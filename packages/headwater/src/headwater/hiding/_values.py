@@ -120,7 +120,7 @@ def _is_lost(before: Any, after: Any) -> bool:
 
 
 def _is_sql(value: Any) -> bool:
-    """Return True for a text that reads as SQL; one that is JSON is looked into instead."""
+    """Return True for a text that reads as SQL; the values of JSON are checked instead."""
     return isinstance(value, str) and value[:1] not in "{[" and reads_as_sql(value)
 
 

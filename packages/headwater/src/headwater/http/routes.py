@@ -317,11 +317,11 @@ def _encoded(payload: Any) -> bytes:
 
 
 def _fragments(value: Any) -> Any:
-    """Return a list with its items encoded, several at a time, about `_PART` bytes.
+    """Return a list with its items encoded, several at a time, in parts of about `_PART` bytes.
 
     Encoding a few items at a time limits the memory that is needed before the account is charged:
-    the query fails in time if its answer is too large. The size of the items so far tells how many
-    come next.
+    the query fails in time if its answer is too large. The size of the items so far determines how
+    many come next.
     """
     if not isinstance(value, list):
         return value

@@ -86,10 +86,7 @@ class Identity:
         return self._symlinks
 
     def add(self, dataset: Dataset) -> DatasetName:
-        """Add a dataset with its symlinks; return its own name in canonical spelling.
-
-        `renamed` and `regrouped` then have the names that it joined or moved.
-        """
+        """Add a dataset with its symlinks; return its own name in canonical spelling."""
         own = canonical_name(dataset.namespace, dataset.name)
         changed = self._house(own, symlinks_of(dataset))
         changed |= self._note(own, LOCATION if is_location(own) else NAME)
@@ -110,8 +107,7 @@ class Identity:
     ) -> set[DatasetName]:
         """Set the pairs that users joined, those that users separated, and the rules.
 
-        Each pair is sorted; a symlink of a separated pair does not count. Return the names of the
-        pairs that changed.
+        A symlink of a separated pair does not count. Return the names of the pairs that changed.
         """
         before, self._rules = self._joined, rules
         self._joined = {*joined, *(p for name in self._ranks_reported for p in self._ruled(name))}
@@ -136,11 +132,7 @@ class Identity:
         return primary if self._union.rank(primary) == TABLE else None
 
     def names(self, name: DatasetName) -> list[DatasetName]:
-        """Return all names of a dataset, the primary one first.
-
-        Besides the joined names, these are the local names that are aliases of it, also those that
-        are aliases of several datasets.
-        """
+        """Return all names of a dataset, with local ones of several; the primary one first."""
         if name not in self._union:
             return [name]
         primary = self.primary(name)
@@ -214,10 +206,7 @@ class Identity:
         return self._join_stated() | set(filter(self.is_local, self._ranks_reported))
 
     def _join_stated(self) -> set[DatasetName]:
-        """Join the names that users joined; return the local names to be settled again.
-
-        A name that no producer has reported yet is added.
-        """
+        """Join the names that users joined; return the local names to be settled again."""
         changed: set[DatasetName] = set()
         for pair in self._joined:
             for name in pair:
@@ -253,9 +242,8 @@ class Identity:
     def _link(self, pair: Pair) -> set[DatasetName]:
         """Join the names of a symlink; return the local names to be settled again.
 
-        Two unique names are joined. Otherwise, the more local one becomes the guest of the other,
-        which is its anchor: they are not joined, because the local name may mean something else
-        elsewhere.
+        Two unique names are joined. Otherwise, the more local one becomes the guest of the other:
+        they are not joined, because the local name may mean something else elsewhere.
         """
         own, other = pair
         if tuple(sorted(pair)) in self._separated:
@@ -368,9 +356,7 @@ class Identity:
             self.renamed |= {name, before}
 
     def _local_order(self, name: DatasetName) -> tuple[bool, int, int, DatasetName]:
-        """Return the sort key of the names of a unit: reported datasets first, then less local
-        ones.
-        """
+        """Return the sort key in a unit: reported datasets first, then the least local names."""
         return name not in self._own, self._union.locality(name), self._union.rank(name), name
 
 
@@ -380,10 +366,7 @@ def symlinks_of(dataset: Dataset) -> list[DatasetName]:
 
 
 def _links(dataset: Dataset) -> Iterator[tuple[DatasetName, int]]:
-    """Yield every symlink with its rank.
-
-    A symlink of type TABLE ranks first, before other names; a location last.
-    """
+    """Yield every symlink with its rank: the type TABLE first, then other names, then locations."""
     if facet := dataset.facets.get(Symlinks.KEY):
         for namespace, name, kind in Symlinks.parse(facet).identifiers:
             other = canonical_name(namespace, name)

@@ -168,7 +168,7 @@ def locality(name: DatasetName) -> int:
     machines, clusters and private networks, such as `localhost` or `ip-10-0-0-1`, are reused. A
     location, such as s3://, is unique.
 
-    The greater the value, the fewer places share the meaning of the name.
+    The greater the value, the smaller the part of the world in which the name is unique.
     """
     namespace = name.namespace
     if is_location(name) or UNIQUE_NAMESPACE.fullmatch(namespace):

@@ -110,9 +110,9 @@ STORE_URLS = (
     # https://cloud.google.com/storage/docs/request-endpoints
     (re.compile(r"(?i)https?://storage\.(googleapis|cloud\.google)\.com/([^/]+)/?(.*)"), r"gs://\2"),
 )  # fmt: skip
-"""URLs of object stores, `namespace/name`, with the namespace of the same place.
+"""URLs of object stores (`namespace/name`), each with the namespace of the same place.
 
-The last group is the name in it; the source of each URL is above it.
+The last group is the name there; the comment above each is its source.
 """
 
 LOCATION = re.compile(r"(file$|hdfs://[^/]*$|viewfs://[^/]*$|dbfs(://[^/]*)?$"

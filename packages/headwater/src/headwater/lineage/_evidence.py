@@ -1,6 +1,6 @@
 """Evidence of the edges of a tree (reported, read from SQL, verified by SQL), and times.
 
-A generation is the runs of one task under one parent run.
+A generation is the runs of a task under one parent run.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ node that is reached at two times is expanded for each of them. The level is the
 graph: pipelines, tasks or queries.
 
 A *generation* is the runs of a task under one parent run; `reached` walks over generations and
-returns them with the edges on the way. The *evidence* of an edge is who stated it.
+returns them with the edges on the way. The *evidence* of an edge is the kind of its source, such as
+reported or read from SQL.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ def _tree_one_way(
     grade: Grade | None,
     control: ControlSteps | None,
 ) -> TreeNode:
-    """Return the tree of a node in one direction, grown without recursion, since paths may be long.
+    """Return the tree of a node in one direction, built without recursion, since paths may be long.
 
     `grade` keeps only edges of that grade; None keeps all. `control` has the control edges to
     follow; None follows data edges only. `expanded` has what was expanded: a second leaf with the

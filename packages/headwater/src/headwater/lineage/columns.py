@@ -3,8 +3,8 @@
 They use the same runs as the tree of the dataset, so that both agree. A *direct* edge passes on the
 value; an *indirect* one filters, joins, groups or sorts. A *place* is a column with the runs that a
 path to it passed through (its `marks`): data may reach a column only through some of them. A
-*generation* is the runs of a task under one parent run. It is *present* if rows that it wrote are
-in current data.
+*generation* is the runs of a task under one parent run. It is *present* if it is effective, or if
+data flows from it to an effective one.
 """
 
 from __future__ import annotations

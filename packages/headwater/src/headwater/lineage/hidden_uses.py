@@ -8,8 +8,9 @@ A column is safe to drop, and a dataset is unused, only if none of these uses is
 that is found by mistake makes the verdict "unknown".
 
 The *primary name* of a dataset is the one of its joined names under which it is shown.
-`Generations` finds the jobs that read or write a dataset by its primary name; a generation (the
-runs of a task under one parent run) is *effective* if it is the newest of its task.
+`Generations` finds the jobs that read or write a dataset by its primary name. A *generation* is the
+runs of a task under one parent run. The *effective* ones of a task are the newest finished one,
+later unfinished ones, and older ones with an output that no later finished one wrote.
 """
 
 from __future__ import annotations

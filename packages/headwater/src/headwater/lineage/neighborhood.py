@@ -7,7 +7,9 @@ such edges replace. Sides of nodes that are not shown cannot be expanded and are
 one step from a node in such a direction.
 
 The *owner* of a run at a level (pipelines, tasks or queries) is the run of that level that it is
-part of. A node is *used* if present generations use it: those whose rows are in current data.
+part of. A node is *used* if a present generation uses it. A *generation* is the runs of a task
+under one parent run; it is *present* if it is effective, or if data flows from it to an effective
+one.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A pair is scored by its columns, its spelling, its location and the times of its
 only resemble each other need equal columns. Names with different numbers, such as partitions, and
 pairs that users joined or separated are never suggested, nor are a dataset and its sources.
 
-Users see the pairs as suggestions of names to join. A name is gone if the dataset was dropped or
-renamed. A *generation* is the runs of a task under one parent run; `Generations` finds the tasks
-that read or write a dataset, and their times.
+The pairs are suggestions to users, who join or separate the names. A name is gone if the dataset
+was dropped or renamed. A *generation* is the runs of a task under one parent run; `Generations`
+finds the tasks that read or write a dataset, and their times.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _readers(generations: Generations, name: DatasetName) -> list[JobRef]:
 
 
 def _orphan(generations: Generations, name: DatasetName, users: list[JobRef]) -> _Orphan:
-    """Describe a dataset for comparison: its name, its fields, and when its users used it.
+    """Describe a dataset for comparison: its name, its fields, and the times of its uses.
 
     `users` are its readers or its writers. The name is divided into the last part (without the
     ending of a file) and the parts above, innermost first. Times are those of the first and last

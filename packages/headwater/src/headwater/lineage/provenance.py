@@ -1,8 +1,8 @@
 """The generations that a dataset's contents come from, and the sources among its upstream.
 
-A generation is the runs of one task under one parent run. A flow is data that one generation gets
-from another through a dataset. A walk maps each reached generation to its edges on the way. The
-*primary name* of a dataset is the one of its joined names under which it is shown.
+A generation is the runs of a task under one parent run. A flow is data that a generation gets from
+another through a dataset. A walk maps each reached generation to its edges on the way. The *primary
+name* of a dataset is the one of its joined names under which it is shown.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def has_own_rows_before(flow: Flow, generation: Generation, horizon: int) -> boo
 
 
 def last_use(generations: Generations, flow: Flow, generation: Generation) -> float:
-    """Return until when the source of a flow into a generation could affect it, in microseconds.
+    """Return the time until which the source of a flow could affect a generation, in microseconds.
 
     Data that was written into the source's inputs later did not reach the generation. Rows that the
     generation kept are from before it began to write, others from before it ended.

@@ -1,10 +1,10 @@
 """The generations that contain or use data of a version, including those replaced since.
 
 The walk is the inverse of `frontier.upstream_of`, and follows the same flows. A generation is the
-runs of one task under one parent run; a flow is data that one gets from another through a dataset
-that it read, or whose older rows it kept (`is_kept`).
+runs of a task under one parent run. A flow is data that a generation gets from another through a
+dataset that it read, or whose older rows it kept (`is_kept`).
 
-Versions and their recalls need it: other walks only reach generations that still matter. A view is
+It is needed for versions and their recalls: other walks only reach present generations. A view is
 read when it is queried, so its generation has a copy for the time of each query (`query_copies`).
 """
 

@@ -1,7 +1,7 @@
 """Stale edges: those that the newest finished runs of their job no longer have.
 
-A generation is the runs of one task under one parent run; it is complete if all of its runs ended
-and at least one completed. The *history* of a job is its generations, oldest first.
+A generation is the runs of a task under one parent run. It is complete if all of its runs ended and
+at least one completed. The *history* of a job is its generations, oldest first.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _uncertain_overwrites(generations: Generations, name: DatasetName) -> list[t
 def _overwrites_unknown_rows(facets: FacetBook, output_facets: FacetBook) -> bool:
     """Return True if Spark reports an OVERWRITE without a commit report.
 
-    It may replace all rows or only some partitions: only the commit report would tell.
+    It may replace all rows or only some partitions; only a commit report would show which.
     """
     change = facets.get(LifecycleStateChange.KEY)
     return (

@@ -6,7 +6,8 @@ not pass through a masking transformation. Output of a run without column lineag
 data that the run read: the dataset as a whole inherits the tags of the inputs.
 
 A *generation* is the runs of a task under one parent run. A *walk* maps the generations that it
-reached to their edges on the way. A *facet book* has the newest facet of each name of one thing.
+reached to their edges on the way. A *facet book* has the newest facet of each kind, for a job or
+for one name of a dataset.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The recalled versions whose data a dataset contains.
 
-A taint is the recall of one version of a dataset. A generation is the runs of one task under one
+A taint is the recall of one version of a dataset. A generation is the runs of a task under one
 parent run.
 """
 

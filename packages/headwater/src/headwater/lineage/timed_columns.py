@@ -1,8 +1,8 @@
 """Walks over columns that follow the flows of data between runs, as `timed_walk` does for nodes.
 
-A *mark* is a generation (the runs of one task under one parent run) with the time up to which, or
-from which, it has the data of the path. None for the marks of a place stands for all generations of
-the walk.
+A *mark* is a generation (the runs of a task under one parent run) with the time up to which, or
+from which, it has the data of the path. If the marks of a place are None, they are all generations
+of the walk.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The generations that data on a path passes through, for walks that follow times.
 
-A generation is the runs of one task under one parent run. A dataset contains rows of different
+A generation is the runs of a task under one parent run. A dataset contains rows of different
 generations at different times, so that a walk needs more than the name of the dataset: the rows
 that one reader used may have been written by another run, or another job, than those that a later
 reader used.

@@ -5,7 +5,7 @@ the edges alone would show a later writer of a dataset upstream of an earlier re
 path from the root leads to a later reader.
 
 A timed walk therefore carries the generations that its path passes through (a generation is the
-runs of one task under one parent run), and takes a step only if data flows between them. It reaches
+runs of a task under one parent run), and takes a step only if data flows between them. It reaches
 the same nodes as a walk over the edges, but not through each of them. Between pipelines, it follows
 the edges alone: one edge stands for many tasks and runs.
 """

@@ -1,6 +1,6 @@
 """The graph of the nodes upstream or downstream of a node, from the generations on the way.
 
-A generation is the runs of one task under one parent run. `found` has the generations that a walk
+A generation is the runs of a task under one parent run. `found` has the generations that a walk
 reached, each with its edges on the way.
 """
 

@@ -39,11 +39,9 @@ def entry_of(raw: bytes, body: Any = None, redactor: Redactor = DEFAULT) -> Entr
     """Create an entry from raw JSON, which must be standard JSON if `body` is its decoded form.
 
     Without `body`, the JSON is decoded here, also that of Python's dialect (NaN). The text stays
-    unchanged unless it contains a secret or is not standard JSON. `body` is changed in place: its
-    secrets are masked. The identity is that of the masked body, as it is stored.
-
-    Raises:
-        EventError: it is no JSON, no valid event, or exceeds a limit.
+    unchanged unless it contains a secret or is not standard JSON. Secrets are masked in `body`
+    itself, whose hash is the identity. Raises EventError for an invalid event or one that exceeds a
+    limit.
     """
     if body is None:
         raw, body = load_plain(raw)

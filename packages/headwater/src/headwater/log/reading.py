@@ -1,7 +1,7 @@
 """Look up events of the log: the latest, those with a text, and those with a `seq` or a hash.
 
-`seq` is the number of a row of the log, in order of arrival. A body is the stored JSON text of an
-event, its size the number of characters. Bodies are read in portions, so that little memory is
+`seq` is the number that the log gives an event on arrival. A body is the stored JSON text of an
+event; its size is the number of characters. Bodies are read in portions, so that little memory is
 used; an event that was deleted meanwhile is left out.
 """
 

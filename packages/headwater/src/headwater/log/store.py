@@ -93,10 +93,7 @@ class EventLog(Database):
         offsets: Sequence[Offset] = (),
         rejected_lines: Sequence[RejectedLine] = (),
     ) -> Appended:
-        """Append new events, offsets and rejected lines in one durable transaction.
-
-        An event whose hash is stored already is left out, and is not in `new` of the result.
-        """
+        """Append offsets, rejected lines, and events with new hashes in one durable transaction."""
         unique = {entry.hash: entry for entry in entries}
         now = time.time_ns() // 1_000
         with self.writing() as connection:
@@ -158,10 +155,7 @@ class EventLog(Database):
         return [RejectedLine(row.source, row.reason, row.line, row.id) for row in rows]
 
     def reject(self, rows: Sequence[tuple[int, RejectedLine]]) -> None:
-        """Move rows, by `seq`, to the rejected lines in one transaction.
-
-        For damaged rows: each comes with its text and the reason.
-        """
+        """Move damaged rows, by `seq`, to the rejected lines in one transaction."""
         now = time.time_ns() // 1_000
         with self.writing() as connection:
             for seq, line in rows:

@@ -2,9 +2,10 @@
 
 A column without a description inherits that of the upstream columns whose values it passes on, if
 every edge on the way is an IDENTITY without masking and all these columns have the same text. In
-the same way, a dataset inherits owners if all of its columns are passed on from datasets of theirs.
+the same way, a dataset inherits owners if all of its columns are passed on from datasets of these
+owners.
 
-The columns and edges are those of the present graph: of all runs whose rows are in current data.
+The columns and edges are those of the present generations (graph/present.py).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def inherited_owners(
 
 
 class _Inherited:
-    """Walks upstream through columns whose values are passed on unchanged."""
+    """A walk upstream through columns whose values are passed on unchanged."""
 
     def __init__(self, generations: Generations) -> None:
         self._state = generations.state
@@ -74,8 +75,8 @@ class _Inherited:
         """Return the nearest columns with a value that a column passes on; empty if unknown.
 
         `value_of` returns a value of a column or dataset; None if it has none. The walk stops at
-        columns with a value; the column itself is not asked. The result is empty if one path ends
-        without a value, or changes the values of the column.
+        columns with a value; the value of the column itself is not used. The result is empty if one
+        path ends without a value, or changes the values of the column.
         """
         found: dict[Column, Value] = {}
         seen, open_ = {column}, [column]

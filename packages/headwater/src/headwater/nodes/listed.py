@@ -4,8 +4,8 @@ A list of a large store is filtered by the values of groups instead of those of 
 share their values with others. Rows are determined on request and kept from query to query.
 
 A *facet* is a property to filter by, such as the owner (query/filters.py); a *place* is a sort key.
-`NodeStates` says which nodes events may have changed (`touched`), and of which only the state may
-have changed (`restated`).
+`NodeStates` has the nodes that events may have changed (`touched`), and those of which only the
+state may have changed (`restated`).
 """
 
 from __future__ import annotations

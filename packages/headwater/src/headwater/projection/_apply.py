@@ -1,8 +1,8 @@
 """Apply one event to the state, in time proportional to the event's size.
 
-A *record* is what the state knows of a job, a run or a dataset under one of its names. A *stamp* is
-(event time, event hash): of two values of one thing, that with the greater stamp wins, so that the
-order of arrival does not matter. `state.moved`, `changed_names` and so on record what an event
+A *record* has what was reported about a job, a run, or a dataset under one of its names. A *stamp*
+is (event time, event hash): of two values of one thing, that with the greater stamp wins, so that
+the order of arrival does not matter. `state.moved`, `changed_names` and so on record what an event
 changed, by the revision that it leads to; `structure_changes` counts changes of edges without runs.
 Caches are updated by these.
 """
@@ -82,10 +82,7 @@ def apply(state: State, event: Logged) -> None:
 
 
 def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
-    """Record the statement of a user about two names: same, different, or a rule for many names.
-
-    The newest statement about a pair counts. All of them are passed to the identity again.
-    """
+    """Record a user's statement about two names: same, different, or a rule; the newest counts."""
     one, other = sorted(canonical_name(*name) for name in event.names)
     current = state.aliases.get((one, other))
     if current is None or stamp > current[0]:
@@ -102,10 +99,7 @@ def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
 
 
 def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
-    """Record what a JobEvent declares: the inputs and outputs of a job without a run.
-
-    The newest JobEvent of a job counts. Sources of its column lineage are inputs, too.
-    """
+    """Record what the newest JobEvent of a job declares; sources of its columns are inputs, too."""
     job = update_job(state, event.job, event.job_facets, stamp)
     outputs = frozenset(update_dataset_of_event(state, item, stamp) for item in event.outputs)
     read = (*event.inputs, *_column_sources(event))
@@ -122,9 +116,8 @@ def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
 def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     """Record the run of an event, its place in the tree of runs, and the datasets that it used.
 
-    A run that gets its first event may change what references to it resolve to, see
-    `derived.resolve`. `run.code` has the facets of the job that belong to this run, such as its
-    SQL.
+    The first event of a run may change what references to it resolve to, see `derived.resolve`.
+    `run.code` has the facets of the job that belong to this run, such as its SQL.
     """
     job = update_job(state, event.job, event.job_facets, stamp)
     run = run_record(state, RunKey(event.run_id, job.ref))  # job.ref: share one object
@@ -162,10 +155,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
 
 
 def _set_times(run: Run, type_: EventType, stamp: Stamp) -> None:
-    """Update the times of a run, in microseconds, and its end: that of the newest end event.
-
-    `started` is the earliest START; `first` and `last` are of events of any type.
-    """
+    """Update the times of a run, in microseconds, and its end: that of the newest end event."""
     run.first = stamp.time if run.first is None else min(run.first, stamp.time)
     run.last = stamp.time if run.last is None else max(run.last, stamp.time)
     if type_ is EventType.START:
@@ -202,7 +192,7 @@ def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_
     """Set the parent of a run, and the root as its parent's parent until that has events.
 
     The parent facet names both. That the parent is below the root is only a *hint*: its own events
-    say what its parent is. `is_new` is True if this is the first event of the run.
+    report its parent. `is_new` is True if this is the first event of the run.
     """
     if not facet:
         return
@@ -249,10 +239,7 @@ def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) 
 
 
 def _add_dependencies(state: State, run: Run, facet: JobDependencies) -> None:
-    """Record the jobs that a run depends on (`upstream`) and those that depend on it, without data.
-
-    `named_by` has, for each named job, the jobs that name it.
-    """
+    """Record the control dependencies of a run: the jobs before it and those after it."""
     for reference in facet.upstream | facet.downstream:
         state.named_by.setdefault(reference.job, set()).add(run.key.job)
     if facet.upstream:

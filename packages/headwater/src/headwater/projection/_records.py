@@ -1,8 +1,9 @@
 """Find, create and update the records of jobs, runs and datasets in the state.
 
 A dataset has a record under each of its reported names; `state.identity` joins the names. A *stamp*
-is (event time, event hash), and the greater one wins. `state.changed_names`, `moved`, `placed` and
-so on record what changed, by the revision that the current event leads to (`revision + 1`).
+is (event time, event hash): of two values of one thing, that with the greater stamp wins.
+`state.changed_names`, `moved`, `placed` and so on record what changed, by the revision that the
+current event leads to (`revision + 1`).
 """
 
 from __future__ import annotations

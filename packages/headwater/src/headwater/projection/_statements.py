@@ -3,9 +3,9 @@
 These are removals and renames of datasets, exposures of dbt, data that a job passes directly to
 another job, datasets that are derived without a job, and tasks that were skipped.
 
-A *stamp* is (event time, event hash); of two values of one thing, that with the greater stamp wins.
-A *handoff* is the data that a job passes directly to another; a *derivation* is the lineage facet
-of a dataset that is derived without a job.
+A *stamp* is (event time, event hash): of two values of one thing, that with the greater stamp wins.
+A *handoff* is a direct link from a job to another one that it passes data to, without a dataset.
+`record.derivation` is the lineage facet of a dataset that is derived without a job.
 """
 
 from __future__ import annotations

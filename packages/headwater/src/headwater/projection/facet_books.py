@@ -1,7 +1,7 @@
 """Facets in memory: as JSON, shared between equal ones, compressed if long.
 
 Decoded they would take ten times as much memory, and most of them are never read. A *packed* facet
-is JSON, the same compressed, or `L` and compressed JSON if it is large. The first byte tells which:
+is JSON, the same compressed, or `L` and compressed JSON if it is large. The first byte shows which:
 `{` is JSON. A *stamp* is (event time in microseconds, event hash): of two facets of one name, that
 with the greater stamp wins.
 """

@@ -6,8 +6,8 @@ therefore durable, and every later query reads them. No batch waits for a runnin
 headwater.projection._readers). Events appended by another process are read with the next append or
 by `follow`.
 
-`seq` is the number of a row in the log; rows are in the order of arrival. A *snapshot* is a stored
-projection of all events up to a `seq`.
+`seq` is the number that the log gives an event on arrival. A *snapshot* is a stored projection of
+all events up to a `seq`.
 """
 
 from __future__ import annotations
@@ -77,10 +77,7 @@ class Live:
         lost_after: float = DAY_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Restore the newest snapshot, and read the events since.
-
-        `lost_after` are the seconds without an event after which an open run is lost.
-        """
+        """Restore the newest snapshot, and read the events since; `lost_after` is in seconds."""
         self.log = log
         self.totals = Totals()
         self._clock = clock
@@ -132,10 +129,9 @@ class Live:
             self.wake()
 
     def reload(self) -> None:
-        """Replace the projection by one of the events that are still in the log.
+        """Replace the projection by one of the events that are in the log, after some were deleted.
 
-        For after retention deleted events. The state is built before locks are taken, and then gets
-        the events that arrived meanwhile.
+        The state is built before locks are taken, and then gets the events that arrived meanwhile.
         """
         self._horizon = self.log.horizon()
         state, restored = restore(self.log)
@@ -236,9 +232,8 @@ class Live:
     def _append(self, waiting: Sequence[_Waiting]) -> None:
         """Store batches in one transaction, apply their new events, and resolve their futures.
 
-        If a batch of several cannot be stored, each is stored alone, so that only that one fails.
-        An outage of the database fails all of them. If two batches have the same new event, it is
-        stored for the first and a duplicate of the second.
+        If this fails, each batch is stored alone, unless the database is unavailable. If two
+        batches have the same new event, it is stored for the first and a duplicate of the second.
         """
         entries = [entry for batch, _ in waiting for entry in batch.entries]
         offsets = [batch.offset for batch, _ in waiting if batch.offset is not None]
@@ -271,9 +266,8 @@ class Live:
     def _advance(self, entries: Sequence[Entry], appended: Appended) -> None:
         """Pass the new ones of appended entries to the readers.
 
-        `appended` has the last `seq` (number in the log) before and after the entries. If another
-        process has appended rows before them, all rows since are read from the log instead, so that
-        they are applied in the order of the log.
+        If another process has appended rows before them, all rows since are read from the log
+        instead, so that they are applied in the order of the log.
         """
         if appended.before != self._seq:  # another process has written
             self._catch_up()

@@ -100,7 +100,7 @@ _QUERIES: dict[str, ApiQuery] = {}
 _MAY_READ_SQL, _STORED, _ = _INTERNAL_ARGUMENTS = ("may_read_sql", "stored", "present")
 """Arguments of queries that are not parameters of the API.
 
-A query about two moments gets the present state as `present` if one of its states is only a part.
+A query about two moments gets the present state as `present` if one of its states is partial.
 """
 
 

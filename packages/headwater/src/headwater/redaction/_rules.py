@@ -26,8 +26,8 @@ A pattern without a replacement keeps its first group; the rest is masked.
 class Group:
     """Rules with their markers: every text that a rule matches contains one of them.
 
-    So a text without a marker needs no regular expression. Markers are lower case. `check` is
-    another pattern for lower-case JSON that contains a marker, so that a common marker does not
+    A text without a marker therefore needs no regular expression. Markers are lower case. `check`
+    is another pattern for lower-case JSON that contains a marker, so that a common marker does not
     make every text slow. Matches of an `is_unbounded` group may have any length.
     """
 
@@ -73,7 +73,7 @@ def _masked_parts(
 
 
 class Finder:
-    """Finds markers in texts, all in one pass; an index in a result is that of the marker."""
+    """A finder of all markers in a text in one pass; an index in a result is that of the marker."""
 
     _PART = 65_536
     """A text is searched in parts of this size, to limit memory."""

@@ -7,7 +7,7 @@ The rules are conservative: a value is masked only if its key marks it as secret
 is unambiguous. A column named `token` keeps its name, and an SQL query keeps its meaning.
 
 Rules are in groups. A *marker* is a text that every match of a group contains, such as `password`;
-one search for all markers tells which groups a text needs.
+one search for all markers shows which groups a text needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Failed runs and their causes: the lowest failed runs below them.
 
-An *element* is one instance of a mapped task of Airflow or of a Metaflow foreach; None for a run
-without a reported one. A run is *retried* if its job ran again under the same parent.
+An *element* is one instance of a mapped task of Airflow or of a Metaflow foreach; it is None if the
+run reports none. A run is *retried* if its job ran again under the same parent.
 """
 
 from __future__ import annotations

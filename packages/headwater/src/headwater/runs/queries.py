@@ -1,8 +1,8 @@
 """Queries of runs.
 
-A *generation* is the runs of a task under one parent run. A run counts as *effective* if it belongs
-to a present generation: the newest one of its task, or one whose rows are in current data. Its
-*owner* at a level (pipelines, tasks or queries) is the run of that level that it is part of.
+A *generation* is the runs of a task under one parent run. A run counts as *effective* here if its
+generation is present: it is effective, or data flows from it to an effective one. Its *owner* at a
+level (pipelines, tasks or queries) is the run of that level that it is part of.
 """
 
 from __future__ import annotations

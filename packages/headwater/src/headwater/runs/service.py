@@ -2,7 +2,7 @@
 
 The *external id* of a run is the one that its orchestrator gave it, such as Airflow's
 `scheduled__2026-01-01`. A *generation* is the runs of a task under one parent run. A *flow* is data
-that one generation gets from another through a dataset.
+that a generation gets from another through a dataset.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ class DamagedRow:
 def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
     """Yield every row of the log that cannot be read, in order of arrival.
 
-    A row is an OpenLineage event or a statement about names, as its `kind` says (`"openlineage"`
-    or `"alias"`), which decides how its text is read. Secrets in texts and reasons are masked.
+    A row is an OpenLineage event or a statement about names. Its `kind` (`"openlineage"` or
+    `"alias"`) decides how its text is read. Secrets in texts and reasons are masked.
     """
     redact_line = log.redactor.redact_line
     for seq, kind, _, body in log.rows():

@@ -127,7 +127,7 @@ def _complete(operation: Json, route: APIRoute) -> None:
 def _errors(operation: Json, route: APIRoute) -> set[int]:
     """Return the status codes with which a route may answer besides success.
 
-    By what it takes: parameters or a body may be invalid, and a name in it may be unknown.
+    Its parameters decide: these or a body may be invalid, and a name in them may be unknown.
     """
     names = {parameter["name"] for parameter in operation["parameters"]}
     codes = set(_ALWAYS)

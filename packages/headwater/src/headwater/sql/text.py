@@ -1,7 +1,7 @@
 """The SQL text of a run, with the names of the datasets that the run reported.
 
-`reader()` is the plugin that reads SQL, None if it is not installed. A table in a text often lacks
-its database and schema: they are those of `first`, a dataset of the run.
+`reader()` returns the plugin that reads SQL, or None if it is not installed. A table in a text
+often lacks its database and schema: they are those of `first`, a dataset of the run.
 """
 
 from __future__ import annotations

@@ -24,10 +24,7 @@ def _import_next() -> None:
 
 
 def _start() -> None:
-    """Start the capture, with the package headwater_client of this environment or of the caller.
-
-    The package is this file's own if the environment of the process has none.
-    """
+    """Start the capture, with headwater_client of this environment or else of this file."""
     import os
     import sys
     from importlib import import_module

@@ -1,6 +1,6 @@
 """The tools that follow lineage: upstream, downstream, columns, path and why.
 
-Each tool queries through the `Context` and returns a `reply`, whose status and gaps say what was
+Each tool queries through the `Context` and returns a `reply`, whose status and gaps show what was
 not reported (`_reply`). Its docstring and its fields describe the tool to an agent; private names
 such as `_COLUMN_NOTES` are texts for empty answers, by status.
 """

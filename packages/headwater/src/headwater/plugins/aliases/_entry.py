@@ -1,7 +1,7 @@
 """The log entry of a user's statement about two names.
 
-A statement joins two names as one dataset, separates names that a symlink joins, or is a rule of
-two patterns. The log stores it like an event, so that it also applies to states of the past.
+A statement joins two names as one dataset, separates two names, or is a rule of two patterns. The
+log stores it like an event, so that it also applies to states of the past.
 """
 
 from __future__ import annotations

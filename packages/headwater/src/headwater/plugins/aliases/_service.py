@@ -51,8 +51,8 @@ def alias_entry(
 ) -> Entry:
     """Return the log entry that joins two ids or short names as aliases, or separates them.
 
-    `is_separate` is for names that a symlink joins or may join, or that are similar;
-    `is_removed` removes either statement. `now` is in microseconds.
+    `is_separate` states that the names are two datasets: a symlink joins or may join them, or they
+    are similar. `is_removed` removes either statement. `now` is in microseconds.
 
     Raises:
         NotFoundError: there is no such dataset, no statement to remove, or names to separate are

@@ -1,6 +1,6 @@
 """The parts of two states that may differ, selected with the present state.
 
-Only these are compared, so that the cost of a difference depends on what changed in between.
+Only these parts are compared, so that the cost of a difference depends on the changes in between.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Candidates:
         return users(self.state, name) - self.jobs - {*map(derivation, self.derived)}
 
     def coded(self) -> Iterator[JobRef]:
-        """Yield the jobs of which events since the earlier moment reported code."""
+        """Yield the jobs whose code events have reported since the earlier moment."""
         for job in self.state.jobs.values():
             if job.last is not None and job.last > self.begin and job.facets.has_any(_CODE):
                 stamps = (job.facets.stamp_of(key) for key in _CODE)

@@ -50,10 +50,10 @@ class _Progress:
 
 
 def _progress(before: State, after: State) -> _Progress:
-    """Return what queries found about two states; nothing after an event of either.
+    """Return the stored results about two states; empty after an event of either.
 
-    An event clears `derived`. The results are kept there by the earlier state; a token in that of
-    the later one shows if they are about it.
+    The results are stored in `derived` of the earlier state, which an event clears. A token in
+    `derived` of the later one shows if they are about it.
     """
     token = after.derived.setdefault(_progress, object())
     found: _Progress | None = before.derived.get(_Progress)

@@ -5,8 +5,10 @@ state has all runs. If each run of a family reported the same, the edges of the 
 at any two moments after its first runs, whichever of its runs are effective: a graph of a family is
 the union of the edges of its present generations, and at least one is present.
 
-This holds only under conditions, see `_Check`. A family that does not meet them is compared at both
-moments.
+A *family* is a pipeline with its tasks and queries (graph/families.py). A *generation* is the runs
+of a task under one parent run; the *present* ones are the effective ones, and those from which data
+flows to an effective one. All of this holds only under conditions, see `_Check`. A family that does
+not meet them is compared at both moments.
 """
 
 from __future__ import annotations
@@ -115,7 +117,7 @@ class _UnsteadyError(Exception):
 
 
 class _Check:
-    """Determines if a family is steady.
+    """The check if a family is steady.
 
     It is, if each of its jobs has runs, all with the same type, the same job as their parent, and
     the same inputs, outputs and SQL text. Runs that only read a part of the inputs may be among
@@ -280,7 +282,7 @@ def _reports_same(run: Run, other: Run) -> bool:
 def _is_unsteady(run: Run, use: Use) -> bool:
     """Return True if a run wrote a part of an output, or changed the output as a whole.
 
-    Only an overwrite is usual; a later one replaces it.
+    An overwrite is no such change: a later one replaces it.
     """
     if not (use.dataset_facets.has_any(_UNSTEADY) or use.io_facets.has_any(_UNSTEADY)):
         return False

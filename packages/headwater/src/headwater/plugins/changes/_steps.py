@@ -1,7 +1,8 @@
 """Changes of the edges of tasks over time: those of the effective generations after each one.
 
-A generation has the runs of a task under one parent run. Those that count at a time are effective:
-the newest finished one, and older ones with outputs that no later one wrote.
+A generation is the runs of a task under one parent run. The effective ones of a task at a time are
+the newest finished one, later unfinished ones, and older ones with an output that no later finished
+one wrote.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs around a node over time, and the changes of the graph there.
 
-- scope: the jobs and datasets within some steps of the node; an inner dataset has all its readers
-  or writers in it, one at the border has not
+- scope: the jobs and datasets within some steps of the node; all readers or writers of an inner
+  dataset are in it, but not those of one at the border
 - step: what one generation (the runs of a task under one parent run) changed, see `_steps`
 """
 

@@ -1,6 +1,6 @@
 """The delivery cursor and dead letters of each backend, stored in the log's database.
 
-- `seq`: the position of an event in the log
+- `seq`: the number that the log gives an event on arrival
 - cursor: the `seq` of the last event that the backend accepted or rejected; it is at most one batch
   behind the delivery
 - dead letter: an event that the backend rejected; a retried one is sent again, then removed or, if

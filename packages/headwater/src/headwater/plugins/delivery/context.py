@@ -3,7 +3,7 @@
 Some backends replace lineage with every event, so each event must be complete.
 
 - body: an event, dataset or facet as JSON
-- use: a dataset as an input or output of one run, with its facets
+- use: a dataset as an input or output of one run
 - members: the runs whose inputs and outputs the context has, see `Contexts`
 - flow: the DAG or flow of a job, which is the top of its hierarchy. DataHub names the flow after
   the job's name up to the first dot

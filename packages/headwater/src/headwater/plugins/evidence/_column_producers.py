@@ -1,8 +1,8 @@
 """The jobs that write one column: their inputs, transformations, queries and code.
 
 The inputs combine what all runs of a job reported; query, code and run are those of the newest.
-Only runs that wrote the present contents count. A generation has the runs of a task under one
-parent run.
+Only runs that wrote the present contents count. A generation is the runs of a task under one parent
+run.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 - statement: a source that states an edge: explicit lineage, column lineage, the SQL text, inputs
   and outputs, or a declaration without a run; the grade follows from the statements
 - generation: the runs of a task under one parent run, or a declaration without runs
-- missed: newer generations of the task that completed without the edge
+- missed: the newer generations of the task that completed without the edge
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Export the graph and the events as Parquet tables for Spark, DuckDB or pandas.
 
-An item is the answer's JSON that becomes a row; its place, such as `job.name` or `parent.0`, is
-where the value of a column is in it.
+An item is the JSON of an answer that becomes a row; a place, such as `job.name` or `parent.0`, is
+where the value of a column is in the item.
 """
 
 from __future__ import annotations

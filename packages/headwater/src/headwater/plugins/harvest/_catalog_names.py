@@ -1,4 +1,4 @@
-"""OpenLineage names of datasets in catalogs, which know platforms but no hosts.
+"""OpenLineage names of datasets in catalogs, which have platforms but no hosts.
 
 OpenLineage names a table `postgres://db:5432`, `shop.public.orders`; a catalog only has the
 platform `postgres` and the name. The user passes the namespace of a place: a platform, or one

@@ -1,8 +1,8 @@
 """The impact of a change of a node or column.
 
-It follows the data edges of the generations that the node's tree shows. A generation has the runs
-of a task under one parent run, or is a view without runs; `walked` has those downstream of the node
-with their edges on the way. Replaced datasets were written again since, from other data.
+It follows the data edges of the generations that the node's tree shows. A generation is the runs of
+a task under one parent run, or a view without runs. `walked` has those downstream of the node with
+their edges on the way. Replaced datasets were written again since, from other data.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A `TimedPlace` is a node of a walk with the generations (runs of a task under one parent run) that
 the path passes through, so that consecutive steps belong to the same runs. Control steps lead from
 a job to one that had to end before it (`ControlSteps`); at a job above the level, such as a
-pipeline, `end` says if the path is at its start or its end.
+pipeline, `end` shows if the path is at its start or its end.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 - version: the contents of a dataset after one write; a bad one failed a check or was recalled
 - spread: the nodes that contain or use data of the bad versions (`_version.spread_of`)
-- generation: the runs of a task under one parent run; a flow is the data that it got from another
+- generation: the runs of a task under one parent run; a flow is data that it gets from another
 - kept rows: rows that a write left in the table, such as those before an INSERT
 """
 

@@ -1,7 +1,8 @@
 """The reasons why an answer about a version may be incomplete.
 
 A version is the contents of a dataset after one write. If a run did not report which version it
-read, that is derived from the times of writes and reads, which may be wrong: a gap says so.
+read, the version is derived from the times of writes and reads. It may be wrong, which is such a
+reason (a gap).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Find the version of a dataset that a text names.
 
 A version is what a run reported, such as an Iceberg snapshot or a file hash, or else the id of the
-run that wrote it. A generation has the runs of a task under one parent run.
+run that wrote it. A generation is the runs of a task under one parent run.
 """
 
 from __future__ import annotations

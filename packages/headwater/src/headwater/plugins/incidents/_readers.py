@@ -1,8 +1,8 @@
 """The runs that read exactly one version of a dataset.
 
-A flow is the data that one generation (the runs of a task under one parent run) gets from another
-one through a dataset. A view has copies of its generation, as of the times of the queries that read
-it; `original` is the generation itself.
+A flow is data that a generation (the runs of a task under one parent run) gets from another through
+a dataset. A view has copies of its generation, as of the times of the queries that read it;
+`original` is the generation itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The query for the writers and readers of a version, and the nodes that contain its data.
 
 - version: the contents of a dataset after one write, as reported or else the id of the run
-- generation: the runs of a task under one parent run; a flow is the data that it got from another
+- generation: the runs of a task under one parent run; a flow is data that it gets from another
 - owner of a run: the task run that it is a part of, or itself
 - proven: derived from reported versions; otherwise from the times of writes and reads
 - current: of a node, that its present contents have the data

@@ -1,7 +1,7 @@
 """Marquez's graphs: lineage and column lineage around a node, and the runs upstream of a run.
 
 - latest edges: the inputs and outputs of the last runs of each job, as Marquez has them
-- tree: the nodes upstream or downstream of a root by the data that flowed, as in `/api/v2/tree`
+- tree: the nodes upstream or downstream of a root by the flows of data, as in `/api/v2/tree`
 - legacy: the transformation of a whole column, in the form of the facet before version 1.2
 - EVERY_ROW: the target of columns that decide all rows, such as those of a filter
 """

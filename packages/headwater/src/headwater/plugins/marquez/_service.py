@@ -2,7 +2,7 @@
 
 - node: a job or dataset of the graph of lineage, which has fewer facets than the job itself
 - `first`, `last`: the earliest and the latest event that mentions something, in microseconds
-- book: the facets of a run, job or dataset; `plain()` decodes all of them
+- book: the newest facet of each kind of a run, job or dataset; `plain()` decodes all of them
 """
 
 from __future__ import annotations

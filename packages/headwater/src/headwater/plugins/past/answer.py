@@ -1,8 +1,9 @@
 """Answer queries about one node as of a past time.
 
 - whole state: all events of the log until a time, which takes long to build
-- partial state: the events that a query needs; it notes the records that the query misses, and
-  these are loaded before the query is repeated, until none is missing (`headwater.partial`)
+- partial state: only the events of the log that a query needs; it records which keys the query
+  misses, and these are loaded before the query is repeated, until none is missing
+  (`headwater.partial`)
 - index: which events contribute to which record, by keys (`keys`, `store`)
 """
 

@@ -2,7 +2,7 @@
 
 A record of a state, such as that of a job, depends only on the events that contribute to it. The
 records that one event contributes to are those in the state of this event alone. Names of datasets,
-folders and schemas depend on few distinct facts that many events repeat, so their facts are stored
+folders and schemas depend on a few distinct facts that many events repeat, so the facts are stored
 instead of the events.
 
 A key names a record: ("job", "shop", "daily"), ("name", "hive://lake", "shop.orders"). The last

@@ -1,7 +1,8 @@
 """Load events and facts of the log into a partial state as of a time.
 
-Keys name the records of a state (`keys`). Those of the kinds "walk" and "uses" name none: they load
-a node and its neighbors, before a query that walks along the edges misses them one by one.
+Keys name the records of a state (`keys`). Keys of the kinds "walk" and "uses" name none: with
+these, a node and its neighbors are loaded at once, before a query that walks along the edges misses
+them one by one.
 """
 
 from __future__ import annotations

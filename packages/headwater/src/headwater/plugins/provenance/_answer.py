@@ -3,8 +3,8 @@
 Versions are those that producers reported. Where a run wrote without reporting one, the version is
 the run's id; where a run read without one, it is the version that the runs before it wrote.
 
-- walked: the generations upstream with their edges on the way; a generation has the runs of a task
-  under one parent run, or is a declaration without runs
+- walked: the generations upstream with their edges on the way; a generation is the runs of a task
+  under one parent run, or a declaration without runs
 - entry: a run at the level of the query, with the runs below it (its members)
 """
 

@@ -1,7 +1,7 @@
 """Decide whether a dataset contains personal data, from the tags `pii` of it and its inputs.
 
-A tag has the column that has it now, and its origin: the column for which it was reported. Column
-lineage passes it on; without column lineage, it is passed to the whole dataset.
+A tag has the column that has it now, and its origin: the column for which it was reported. It
+passes along column lineage; without column lineage, it passes to the whole dataset.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ _PAGE = 1_000
 def held(log: EventLog) -> tuple[int, set[int]]:
     """Return the last `seq` that may be deleted, and those before it that plugins still need.
 
-    A `seq` is the position of an event in the log. Plugins state what they need as `Plugin.holds`,
-    such as the events that are not delivered yet.
+    `seq` is the number that the log gives an event on arrival. Plugins state what they need as
+    `Plugin.holds`, such as the events that are not delivered yet.
     """
     newest = log.value(select(func.max(schema.events.c.seq))) or 0
     # The newest row stays: an append compares `seq` with the last one that the process has read.

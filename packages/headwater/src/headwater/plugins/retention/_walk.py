@@ -1,6 +1,6 @@
 """Follow the data of the datasets upstream, to find the runs that they come from.
 
-- generation: the runs of one task under one parent run; `original`: the whole one of a part of it
+- generation: the runs of a task under one parent run; `original`: the whole one of a part of it
 - flow: data that a generation gets from its `source`, another generation, through a dataset; it
   read the data, or kept the rows that were in a table before it wrote (`is_kept`)
 - own rows: rows of a table that the generation writes itself, as an incremental load reads or keeps

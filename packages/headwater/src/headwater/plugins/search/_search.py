@@ -1,7 +1,7 @@
 """Search over names, columns, tags, owners, descriptions and queries.
 
-A hit is a node with its best match, a text of it. Candidates (`_index`) may match; their texts are
-compared here. A fuzzy hit matches a word that is only similar to the text.
+A hit is a node with the text of it that matches best. Candidates (`_index`) may match; their texts
+are compared here. A fuzzy hit matches a word that is only similar to the text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Queries that find and list nodes.
 
 - row: a node with its sort key and the values by which lists are filtered (`nodes.listed`)
-- uncounted: of a node, its values are not determined yet, after the start with a large store
+- uncounted: said of a node whose values are not determined yet, after the start with a large store
 - facets: the values to filter by, with the number of nodes that have each
 """
 

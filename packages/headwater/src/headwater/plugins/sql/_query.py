@@ -3,7 +3,7 @@
 - relation: the columns of a table or query with the origins of each, and `rows`: the origins of the
   choice of rows, such as those of WHERE
 - frame: the names that are visible within one SELECT; `outer` is that of the query around it
-- whole: of a relation, all of its columns are known
+- whole: a relation of which all columns are known
 - to use: record columns that the query names (`used`), though no result may depend on them
 - to mark: record that a node was interpreted; other columns make the uses unknown
 """

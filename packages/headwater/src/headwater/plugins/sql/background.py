@@ -8,7 +8,7 @@ finds the texts in short steps, and a process of low priority reads them.
   as the known columns
 - packed: a result as bytes, as it is stored in the log's database and kept in RESULTS, the cache of
   this process that queries use
-- pass: a check of all runs, in contrast to that of the runs that changed
+- pass: a check of all runs, in contrast to a check of the changed ones only
 """
 
 from __future__ import annotations

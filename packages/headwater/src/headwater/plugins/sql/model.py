@@ -26,7 +26,8 @@ class Statement:
     """Inputs and output of a statement. Files are URLs; temporary tables are not among them."""
 
     kind: str
-    """Such as `insert`, `update`, `merge`, `ctas` (CREATE TABLE AS), `view`, `drop` or `query`."""
+    """The kind, such as `insert`, `update`, `merge`, `ctas` (CREATE TABLE AS), `view` or `query`.
+    """
     shape: str
     """Digest that is the same for statements that differ in literals only."""
     target: Table | None = None

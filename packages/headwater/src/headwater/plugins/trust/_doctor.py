@@ -308,7 +308,7 @@ def _stale_runs(state: State) -> Iterator[Finding]:
 
 
 def _late(state: State) -> Iterator[Finding]:
-    """Yield the late and stopped pipelines and the late datasets that `health` lists."""
+    """Yield the findings of `health` about late and stopped pipelines and late datasets."""
     yield from late_findings(state, overdue_nodes(state))
 
 

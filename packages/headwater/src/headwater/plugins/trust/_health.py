@@ -234,8 +234,8 @@ def is_left_out(state: State, run: Run) -> bool:
 def _left_out_warning(state: State, run: Run) -> Finding:
     """Return the warning about a failed task that was not part of a later run of its pipeline.
 
-    It is the finding about the failed run, but not an error, as its pipeline ran since. The message
-    ends with LEFT_OUT, which problems show too. `is_left_out` must be True for the run.
+    It replaces the error about the failed run, because the pipeline of the run ran again since. The
+    message ends with LEFT_OUT, which problems show too. `is_left_out` must be True for the run.
     """
     warning = failed_run(state, run)
     warning["severity"] = "warning"

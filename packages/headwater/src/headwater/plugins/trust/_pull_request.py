@@ -1,7 +1,8 @@
 """Collect the changes of a pull request to the lineage, and the nodes that they affect.
 
 `headwater check --base` prints it as a comment (`_markdown`). The base is where the branch of the
-pull request began. Parts that need a server are missing if it does not respond; the report says so.
+pull request began. Parts that need a server are missing if it does not respond, which the report
+states.
 """
 
 from __future__ import annotations

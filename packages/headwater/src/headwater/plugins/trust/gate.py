@@ -1,11 +1,11 @@
 """The gate: check the provenance of datasets against a policy.
 
-The gate follows data edges, and to failed runs also control edges. `examples/policy.yaml`
-documents every key of a policy.
+The gate follows data edges, and to failed runs also control edges. `examples/policy.yaml` documents
+every key of a policy.
 
-The provenance of a dataset is the generations (runs of one task under one parent run) that its
-present contents come from, each with its edges on the way; see `lineage.provenance`. A flow is the
-data that a generation got from another one through a dataset. `root` is the dataset of the gate.
+The provenance of a dataset is the generations (the runs of a task under one parent run) that its
+present contents come from, each with its edges on the way; see `lineage.provenance`. A flow is data
+that a generation gets from another through a dataset. `root` is the dataset of the gate.
 """
 
 from __future__ import annotations

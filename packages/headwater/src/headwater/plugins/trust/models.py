@@ -185,8 +185,7 @@ class LatenessAnswer(Answer):
     everySeconds: int | None
     dueAt: str | None
     job: Name | None
-    """Of a dataset that several pipelines write: the one that these times are about. None if there
-    is only one, or if the intervals between all writes count."""
+    """The pipeline whose writes the times are about, if several have schedules of their own."""
     lateSeconds: int | None
     isLate: bool
     """True if the node is due, even if its state is failed or blocked."""

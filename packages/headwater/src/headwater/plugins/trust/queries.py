@@ -37,7 +37,7 @@ _MOST_FINDINGS = 2**32
 
 @query("freshness", Times.THEN)
 def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[LateJob]:
-    """Return the jobs that are late or have stopped, with the tasks of late pipelines, by due time.
+    """Return the jobs that are late or have stopped, and the tasks of late pipelines, by due time.
 
     Failed and blocked jobs are not listed.
     """
