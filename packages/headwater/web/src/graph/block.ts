@@ -163,8 +163,8 @@ function startsOf(layers: readonly Laid[][]): number[] {
 /**
  * Group layers into at most `most` rows, with the longest row as short as possible.
  *
- * A row is the first layer and the one after the last. `starts` are the layers at which a row may begin. Of all possible lengths, the
- * shortest one is chosen with which the rows suffice.
+ * A row is given by its first layer and the layer after its last one. `starts` are the layers at which a row may begin. The shortest
+ * length of rows is chosen with which `most` rows are enough.
  */
 function cut(layers: readonly Range[], starts: readonly number[], most: number): [number, number][] {
   const lengthOf = (first: number, last: number) => (layers[last - 1] as Range).end - (layers[first] as Range).start;

@@ -41,7 +41,7 @@ export function marksOf(diff: DiffAnswer, both: Both | null = null): Difference 
   return { marks, edges, columns: columnsOf(diff), columnEdges: both ? columnEdgesOf(both, marks) : new Map<string, Mark>() };
 }
 
-/** Return the changed columns; one that is removed and added again has another type. Fields are `NAME: TYPE`. */
+/** Return the changed columns; a column that was removed and added again has another type. Fields are `NAME: TYPE`. */
 function columnsOf(diff: DiffAnswer): Map<ColumnKey, ColumnChange> {
   const found = new Map<ColumnKey, ColumnChange>();
   for (const { node, added, removed } of diff.schemas) {

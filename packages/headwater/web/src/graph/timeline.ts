@@ -167,7 +167,7 @@ export function marksOn(answer: TimelineAnswer): Mark[] {
   });
 }
 
-/** Return the earliest of some times; with -1, the latest. */
+/** Return the earliest of some times; with `sign` -1, the latest. */
 function minimum(times: readonly string[], sign = 1): string {
   return times.reduce((a, b) => (sign * (Date.parse(a) - Date.parse(b)) <= 0 ? a : b));
 }

@@ -42,7 +42,7 @@ export function NamesList(): ReactNode {
       <p className="muted">{NAMES.about}</p>
       {stated && (
         <p role="status">
-          {(stated.isSeparate ? NAMES.parted : NAMES.joined)(nameIn(stated.one), nameIn(stated.other))}{" "}
+          {(stated.isSeparate ? NAMES.separated : NAMES.joined)(nameIn(stated.one), nameIn(stated.other))}{" "}
           <button type="button" className={controls.button} disabled={isPending} onClick={() => mutate({ ...stated, isSeparate: false, isRemoved: true })}>
             {NAMES.undo}
           </button>
@@ -87,7 +87,7 @@ function StatedRow({ stated: { one, other, isRule, isSeparate, pairCount }, chan
     <li>
       <span className={styles.node}>{nameIn(first)}</span>
       <span className={styles.node}>{nameIn(second)}</span>
-      <span>{isRule ? NAMES.rule(pairCount) : isSeparate ? NAMES.separate : NAMES.same}</span>
+      <span>{isRule ? NAMES.rule(pairCount) : isSeparate ? NAMES.different : NAMES.same}</span>
       <button type="button" className={controls.button} disabled={change === null} aria-label={NAMES.removeOf(one.name, other.name)} onClick={() => change?.({ one: first, other: second, isRule, isSeparate, isRemoved: true })}>
         {NAMES.remove}
       </button>
@@ -109,8 +109,8 @@ function Row({ pair: { written, read, score, evidence, otherCount }, change }: {
         <button type="button" className={controls.button} disabled={change === null} aria-label={NAMES.joinOf(written.name, read.name)} onClick={() => change?.(names)}>
           {NAMES.join}
         </button>
-        <button type="button" className={controls.button} disabled={change === null} aria-label={NAMES.partOf(written.name, read.name)} onClick={() => change?.({ ...names, isSeparate: true })}>
-          {NAMES.part}
+        <button type="button" className={controls.button} disabled={change === null} aria-label={NAMES.separateOf(written.name, read.name)} onClick={() => change?.({ ...names, isSeparate: true })}>
+          {NAMES.separate}
         </button>
       </span>
     </li>
