@@ -37,28 +37,60 @@ def state(build: Any) -> Any:
     )
 
 
-def test_tree_shows_no_later_writer_above_an_earlier_reader(state: Any) -> None:
+@pytest.mark.parametrize("level", ["task", "pipeline"])
+def test_tree_shows_no_later_writer_above_an_earlier_reader(level: str, state: Any) -> None:
     load: Any = {"load": [{"raw": []}]}
     fix: Any = {"fix": [{"fixes": []}]}
-    assert names(tree_answer(state, "db/t", "up")["up"]) == {
+    assert names(tree_answer(state, "db/t", "up", level=level)["up"]) == {
         "t": [{"both": [
             {"a": [{"early": [{"orders": [load]}]}]},
             {"c": [{"copy": [{"b": [{"late": [{"orders": [fix, {"load*": []}]}]}]}]}]},
         ]}]
     }  # fmt: skip
     after: Any = {"b": [{"copy": [{"c": [{"both": [{"t": []}]}]}]}]}
-    down = names(tree_answer(state, "db/fixes", "down")["down"])
+    down = names(tree_answer(state, "db/fixes", "down", level=level)["down"])
     assert down == {"fixes": [{"fix": [{"orders": [{"late": [after]}]}]}]}
 
 
-def test_path_and_distance_lead_through_the_later_reader(state: Any) -> None:
-    path = [node["name"] for node in path_answer(state, "db/fixes", "db/t")["path"]]
+@pytest.mark.parametrize("level", ["task", "pipeline"])
+def test_path_and_distance_lead_through_the_later_reader(level: str, state: Any) -> None:
+    path = [node["name"] for node in path_answer(state, "db/fixes", "db/t", level=level)["path"]]
     assert path == ["fixes", "fix", "orders", "late", "b", "copy", "c", "both", "t"]
-    assert len(path_answer(state, "db/raw", "db/t")["path"]) == 7
+    assert len(path_answer(state, "db/raw", "db/t", level=level)["path"]) == 7
     affected = {
-        item["name"]: item["distance"] for item in impact_answer(state, "db/fixes")["affected"]
+        item["name"]: item["distance"]
+        for item in impact_answer(state, "db/fixes", level=level)["affected"]
     }
     assert affected["t"] == len(path) - 1
+
+
+def test_tree_of_pipelines_follows_times_through_their_tasks(build: Any) -> None:
+    """The pipelines `early` and `late` pass data through staging tables, which are not shown."""
+
+    def task(number: str, pipeline: str, time: str, source: str, target: str) -> Any:
+        parent = (pipeline, pipeline)
+        name, reads, writes = f"{pipeline}.{target}", (f"db|{source}",), (f"db|{target}",)
+        return build.run("COMPLETE", number, name, time, parent=parent, reads=reads, writes=writes)
+
+    state = build.state(
+        task("1", "load", "08:00:00", "raw", "orders"),
+        task("2", "early", "09:00:00", "orders", "stage"),
+        task("3", "early", "09:10:00", "stage", "a"),
+        task("4", "fix", "10:00:00", "fixes", "orders"),
+        task("5", "late", "11:00:00", "orders", "late_stage"),
+        task("6", "late", "11:10:00", "late_stage", "b"),
+        build.run("COMPLETE", "7", "both", "12:00:00", reads=("db|a", "db|b"), writes=("db|t",)),
+    )
+    load: Any = {"load": [{"raw": []}]}
+    assert names(tree_answer(state, "db/t", "up", level="pipeline")["up"]) == {
+        "t": [{"both": [
+            {"a": [{"early": [{"orders": [load]}]}]},
+            {"b": [{"late": [{"orders": [{"fix": [{"fixes": []}]}, {"load*": []}]}]}]},
+        ]}]
+    }  # fmt: skip
+    late: Any = {"late": [{"b": [{"both": [{"t": []}]}]}]}
+    down = names(tree_answer(state, "db/fixes", "down", level="pipeline")["down"])
+    assert down == {"fixes": [{"fix": [{"orders": [late]}]}]}
 
 
 def test_columns_follow_the_times_of_runs(build: Any) -> None:
@@ -96,7 +128,7 @@ def test_timed_walk_reaches_the_nodes_of_the_graph(runs: list[dict[str, Any]], b
     state = build.state(*events_of(build, runs))
     generations = generations_of(state)
     nodes = [*map(Node.of_dataset, set(state.identity)), *map(Node.of_job, state.jobs)]
-    for level in (Level.TASK, Level.QUERY):
+    for level in Level:
         for way in ("up", "down"):
             for root in sorted(nodes):
                 walked = reached(generations, root, way, level)

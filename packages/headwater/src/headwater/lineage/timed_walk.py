@@ -6,17 +6,18 @@ path from the root leads to a later reader.
 
 A timed walk therefore carries the generations that its path passes through (a generation is the
 runs of a task under one parent run), and takes a step only if data flows between them. It reaches
-the same nodes as a walk over the edges, but not through each of them. Between pipelines, it follows
-the edges alone: one edge stands for many tasks and runs.
+the same nodes as a walk over the edges, but not through each of them. A step through a
+pipeline follows the data through its tasks, over the datasets that only this pipeline uses.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cache
 from typing import NamedTuple
 
+from headwater import deadline
 from headwater.graph.edges import LevelGraph
 from headwater.graph.frontier import Walked
 from headwater.graph.generation import Generation
@@ -43,6 +44,26 @@ class TimedPlace(NamedTuple):
     node: Node
     via: Node | None = None
     marks: Marks = None
+
+
+class _Inside:
+    """The tasks of a pipeline to follow on one step of a walk, each only once for a dataset.
+
+    Iterating yields marks, with the dataset through which data came to them; None at first for all.
+    """
+
+    def __init__(self, marks: Set[Mark], name: DatasetName | None) -> None:
+        self._open: list[tuple[Set[Mark], DatasetName | None]] = [(marks, name)]
+        self._seen: set[tuple[Mark, DatasetName]] = set()
+
+    def add(self, marks: Iterable[Mark], name: DatasetName) -> None:
+        """Add marks that data passes through a dataset."""
+        if new := {mark for mark in marks if (mark, name) not in self._seen}:
+            self._seen |= {(mark, name) for mark in new}
+            self._open.append((new, name))
+
+    def __iter__(self) -> Iterator[tuple[Set[Mark], DatasetName | None]]:
+        return deadline.popped(self._open)
 
 
 class TimedWalk:
@@ -74,10 +95,10 @@ class TimedWalk:
         Of the neighbors in the graph, only those to or from which data of the place flowed.
         """
         near = places_next(self._graph, Place(place.node, place.via), self._way)
-        if not near or self._level is Level.PIPELINE:
-            return [TimedPlace(*other) for other in near]
+        if not near:
+            return []
         beyond = self._above if self._flows.is_up else self._below
-        found = beyond(place)
+        found = beyond(place, {node for node, _ in near})
         return [
             TimedPlace(node, via, self._limited(node, found[node]))
             for node, via in near
@@ -128,12 +149,15 @@ class TimedWalk:
             return self._flows.limited(node.dataset_name, marks)
         return self._flows.unless_all(marks, self._of_job.get(node, set()))
 
-    def _above(self, place: TimedPlace) -> Mapping[Node, set[Mark]]:
+    def _above(self, place: TimedPlace, near: Set[Node]) -> Mapping[Node, set[Mark]]:
         """Return the nodes that the data of a place came from, each with its marks.
 
         From a job, these are the datasets that it read, or only those that feed the dataset from
         which the walk came (`via`). From a dataset, the jobs that wrote it; and, without a job in
         between, the sources of its derivation, or the job that a handoff comes from.
+
+        Inside a pipeline, data passes between its tasks through datasets that are not in the graph
+        (not in `near`, the next nodes). They are followed to the first one that is.
         """
         found: _ByNode = defaultdict(set)
         marks, via = self._marks(place), None
@@ -142,35 +166,51 @@ class TimedWalk:
         else:
             self._add_jobs(found, marks)
             marks = _derivations(marks)
-        readers: defaultdict[DatasetName, set[Mark]] = defaultdict(set)
-        for mark in marks:
-            edges = mark.generation.edges
-            for name in edges.sources_of(via) if via else edges.reads:
-                readers[name].add(mark)
-        for name, using in readers.items():
-            sources = self._flows.sources(using, name)
-            if handoff_job(name):
-                self._add_jobs(found, sources)
-            else:
-                found[Node.of_dataset(name)] |= self._flows.closed(sources, name)
+        inside = _Inside(marks, via)
+        for using, target in inside:
+            readers: defaultdict[DatasetName, set[Mark]] = defaultdict(set)
+            for mark in using:
+                edges = mark.generation.edges
+                for name in edges.sources_of(target) if target else edges.reads:
+                    readers[name].add(mark)
+            for name, own in readers.items():
+                sources = self._flows.sources(own, name)
+                if handoff_job(name):
+                    self._add_jobs(found, sources)
+                else:
+                    sources = self._flows.closed(sources, name)
+                    found[Node.of_dataset(name)] |= sources
+                if Node.of_dataset(name) not in near:
+                    inside.add(self._within_pipeline(place, sources), name)
         return found
 
-    def _below(self, place: TimedPlace) -> Mapping[Node, set[Mark]]:
+    def _within_pipeline(self, place: TimedPlace, marks: Set[Mark]) -> set[Mark]:
+        """Return the marks of other tasks of a place that is a pipeline; none at other levels."""
+        if self._level is not Level.PIPELINE or place.node.type != "job":
+            return set()
+        ref = place.node.job_ref
+        return {mark for mark in marks if ref in self._jobs_of(mark.generation)}
+
+    def _below(self, place: TimedPlace, near: Set[Node]) -> Mapping[Node, set[Mark]]:
         """Return the nodes that the data of a place went to, each with its marks.
 
         From a job, these are the datasets that it wrote, or only those that the dataset from which
         the walk came (`via`) feeds, and the jobs that it passes data to without a dataset
-        (handoffs).
+        (handoffs). Inside a pipeline, data is followed as in `_above`.
         """
         found: _ByNode = defaultdict(set)
         marks = self._marks(place)
         if place.node.type == "dataset":
             self._add_readers(found, place.node.dataset_name, marks)
             return found
-        via = place.via.dataset_name if place.via else None
-        for name, writers in self._add_datasets(found, marks, via).items():
-            if handoff_job(name):
-                self._add_readers(found, name, writers)
+        inside = _Inside(marks, place.via.dataset_name if place.via else None)
+        for using, source in inside:
+            for name, writers in self._add_datasets(found, using, source).items():
+                if handoff_job(name):
+                    self._add_readers(found, name, writers)
+                if Node.of_dataset(name) not in near:
+                    readers = self._flows.readers(name, self._flows.closed(writers, name))
+                    inside.add(self._within_pipeline(place, readers), name)
         return found
 
     def _add_readers(self, found: _ByNode, name: DatasetName, writers: Set[Mark]) -> None:
