@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from headwater.events import JobRef
-from headwater.graph.current import latest_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.run_edges import Edges, merged
@@ -15,6 +14,7 @@ from headwater.identity import DatasetName
 from headwater.lineage.neighborhood import graph_around
 from headwater.lineage.queries import edges_answer, graph_answer, tree_answer
 from headwater.plugins.impact.queries import path_answer
+from headwater.plugins.marquez._latest import latest_of
 from headwater.plugins.tags.queries import tags_answer
 from headwater.plugins.trust.completeness import completeness_answer
 from headwater.projection import project

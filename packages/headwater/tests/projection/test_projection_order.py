@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from headwater.datasets.quality import checks_of
 from headwater.events import Logged, parse_time, to_micros
 from headwater.graph.column_graph import ColumnEdge
-from headwater.graph.current import column_graph_of, latest_of
+from headwater.graph.current import column_graph_of
 from headwater.graph.nodes import Node, node_id
 from headwater.lineage.queries import columns_answer, edges_answer, tree_answer
 from headwater.log import Entry, entry_of
+from headwater.plugins.marquez._latest import latest_of
 from headwater.plugins.search.queries import jobs_answer
 from headwater.plugins.trust.completeness import completeness_answer
 from headwater.plugins.trust.queries import findings_answer

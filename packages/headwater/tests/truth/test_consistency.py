@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from headwater.datasets.replaced_writes import replaced_by_job
 from headwater.datasets.writes import writes_of, written_by
 from headwater.events import JobRef, parse_time, to_micros
-from headwater.graph.current import generations_of, graph_of, latest_of, whole_graph_of
+from headwater.graph.current import generations_of, graph_of, whole_graph_of
 from headwater.graph.frontier import upstream_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
@@ -37,6 +38,7 @@ from headwater.plugins.incidents._readers import readers_of
 from headwater.plugins.incidents._taints import taint_entry
 from headwater.plugins.incidents._version import spread_of, version_answer
 from headwater.plugins.marquez._graphs import get_lineage
+from headwater.plugins.marquez._latest import latest_of
 from headwater.plugins.provenance.queries import provenance_answer
 from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State, apply
@@ -64,6 +66,10 @@ _SAME_NAME_ELSEWHERE = [
 
 _TARGET_NAMED_LIKE_INPUT = [run_of("p", "text", ["s3://b|a"], ["db|a", "db|b"])]
 """The text reads `a`, which it also writes; the input of that name is in another namespace."""
+
+
+_OVERWRITE = run_of("q", "OVERWRITE", ["db|b"], ["db|c"])
+_REPLACED_BY_ANOTHER_JOB = [run_of("p", "plain", ["db|a"], ["db|c"]), _OVERWRITE | {"start": 5}]
 
 
 def _datasets(state: State) -> list[str]:
@@ -253,6 +259,38 @@ def test_graph_has_the_edges_of_trees_and_the_grades_of_why(
                 assert [job["grade"] for job in why_answer(state, start, end)["jobs"]] == [grade]
 
 
+@settings(max_examples=100)
+@given(runs=RUNS)
+@example(runs=_REPLACED_BY_ANOTHER_JOB)
+def test_written_edges_of_the_graph_are_in_a_tree(runs: list[dict[str, Any]], build: Any) -> None:
+    """A job is shown as a writer only of a dataset with rows of it, or of which a reader had some.
+
+    `why` says "replaced" if no tree has the edge.
+    """
+    state = build.state(*events_of(build, runs))
+    graph = whole_graph_of(state, Level.TASK)
+    for found in sorted(map(state.identity.primary, set(state.identity))):
+        name = node_id(Node.of_dataset(found))
+        tree = tree_answer(state, name, "both", depth=2)
+        writers = {node["id"] for node in tree["up"]["children"] if node["type"] == "job"}
+        readers = [node["id"] for node in tree["down"]["children"]]
+        shown = {node_id(Node.of_job(ref)) for ref in graph.writers_of(found)}
+        assert writers <= shown
+        used = {
+            child["id"]
+            for reader in readers
+            for node in tree_answer(state, reader, "up", depth=3)["up"]["children"]
+            if node["id"] == name
+            for child in node["children"]
+        }
+        for job in shown - writers - used:  # an older run, other outputs of which are used
+            assert {why["replaced"] for why in why_answer(state, job, name)["jobs"]} != {"yes"}
+    for ref, names in replaced_by_job(state, graph, Level.TASK).items():
+        for found in names - graph.edges_of(ref).writes:
+            job, name = node_id(Node.of_job(ref)), node_id(Node.of_dataset(found))
+            assert {why["replaced"] for why in why_answer(state, job, name)["jobs"]} == {"yes"}
+
+
 def _node(type_: str, item: Any) -> str:
     return f"{type_}:{item['namespace']}:{item['name']}"
 
@@ -396,7 +434,10 @@ def test_marquez_draws_no_edge_that_the_graph_lacks(runs: list[dict[str, Any]], 
         edges = latest.edges_of(ref)
         owned = [graph_of(state, Level.TASK).edges_of(o) for o in generations_of(state).owners(ref)]
         assert edges.reads <= {name for found in (*levels, *owned) for name in found.reads}
-        assert edges.writes <= {name for found in (*levels, *owned) for name in found.writes}
+        every = [whole_graph_of(state, level).replaced.values() for level in Level]
+        replaced = {name for found in every for names in found for name in names}
+        shown = {name for found in (*levels, *owned) for name in found.writes}
+        assert edges.writes <= shown | replaced  # Marquez shows the newest run of each job
 
 
 @settings(max_examples=60)

@@ -14,7 +14,7 @@ from typing import TypeVar
 from headwater.errors import ConfigError
 from headwater.graph.column_graph import ColumnGraph
 from headwater.graph.edges import LevelGraph
-from headwater.graph.effective import EffectiveGraph, Latest
+from headwater.graph.effective import EffectiveGraph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.projection import State
@@ -71,11 +71,6 @@ def _whole(level: Level, state: State) -> LevelGraph:
 
 _PARTS = {level: once_an_event(partial(_in_parts, level)) for level in Level}
 _GRAPHS = {level: once_an_event(partial(_whole, level)) for level in Level}
-
-
-def latest_of(state: State) -> Latest:
-    """Return the graph of the latest run of every job, as in Marquez."""
-    return Latest(generations_of(state))
 
 
 def generations_of(state: State) -> Generations:

@@ -19,12 +19,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from math import inf
 from typing import NamedTuple
 
 from headwater.events import JobRef
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
+from headwater.graph.lifecycle import emptied_before
 from headwater.graph.nodes import Node
 from headwater.graph.placeholders import handoff_job, is_job
 from headwater.graph.run_edges import Edges, Side, merged, side_by_side
@@ -56,6 +58,8 @@ class LevelGraph:
     writers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
     runs: dict[JobRef, Run] = field(default_factory=dict)
     """The newest run of each job that its edges come from; a completed one if there is any."""
+    replaced: dict[Generation, set[DatasetName]] = field(default_factory=dict)
+    """Datasets that generations wrote, without edges as all of these rows were replaced since."""
     _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
     """Direct links between nodes: `up` to those that each node gets data from, `down` the reverse.
     """
@@ -72,10 +76,16 @@ class LevelGraph:
         If `selected` is a mapping, the edges of each generation are limited to its value. Runs of
         one job stay separate: an input of one does not feed an output of another.
         """
-        graph = cls()
         parts: dict[JobRef, list[Edges]] = defaultdict(list)
         derivations: list[Edges] = []
-        for owner, edges in _rolled_up(generations, level, selected):
+        whole = without_empty_writes(generations, selected)
+        # Marquez (without a level) shows what the newest run of each job wrote.
+        lost = {} if level is None else dict(replaced_writes(generations, whole))
+        graph = cls(replaced=lost)
+        for generation, names in lost.items():
+            edges = whole[generation]
+            whole[generation] = edges.within(Edges(edges.reads, edges.writes - names))
+        for owner, edges in _rolled_up(generations, level, whole):
             ref = owner.key.job if isinstance(owner, Run) else owner
             if is_job(ref):
                 parts[ref].append(edges)
@@ -164,16 +174,13 @@ def rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
 
 
 def _rolled_up(
-    generations: Generations,
-    level: Level | None,
-    selected: Iterable[Generation] | Mapping[Generation, Edges],
+    generations: Generations, level: Level | None, parts: Mapping[Generation, Edges]
 ) -> Iterator[tuple[Run | JobRef, Edges]]:
     """Yield each owner at a level with its edges, and each job with declared edges.
 
     A task run gets those of its queries by `task_edges`, where an input of one query need not feed
     an output of another. Any other owner gets one set, where every input may feed every output.
     """
-    parts = without_empty_writes(generations, selected)
     yield from ((g.job, part) for g, part in parts.items() if not g.runs)
     levels, owned = generations.levels, dict[RunKey, tuple[Run, list[Part]]]()
     for owner, run, edges in _owned(generations, level, parts):
@@ -228,6 +235,24 @@ def without_empty_writes(
         if empty := edges.writes & lacking - used:
             found[generation] = edges.within(Edges(edges.reads, edges.writes - empty))
     return found
+
+
+def replaced_writes(
+    generations: Generations, parts: Mapping[Generation, Edges]
+) -> Iterator[tuple[Generation, set[DatasetName]]]:
+    """Yield generations with the written datasets that have none of their rows any more.
+
+    These rows were all replaced or removed. A dataset whose rows a present generation read or kept
+    before is not among them: the generation is in the tree of that reader. A dropped dataset that
+    was not written again keeps the lineage of its last rows.
+    """
+    state, writing, span = generations.state, generations.writing, generations.times.of_writes
+    for generation, edges in parts.items():
+        old = {n for n in edges.writes if span(generation, n).end < emptied_before(state, n, inf)}
+        old -= {n for n in old if generation.original in {g.original for g in writing(n)}}
+        if generation.runs and old:
+            old -= {flow.dataset for _, flow in generations.present.flows_from(generation)}
+            yield generation, old
 
 
 def _edges_of_runs(

@@ -24,6 +24,7 @@ from headwater.datasets.quality import (
     may_have_failed_check,
     tests_without_dataset,
 )
+from headwater.datasets.replaced_writes import all_writes_of
 from headwater.events import JobRef
 from headwater.events.facets import JobType
 from headwater.graph.current import generations_of, graph_of, once_an_event
@@ -204,7 +205,7 @@ def is_superseded(state: State, run: Run) -> bool:
 def _readers_in_pipeline(state: State, ref: JobRef, pipeline: JobRef) -> set[JobRef]:
     """Return the tasks of a pipeline that read the outputs of a task."""
     graph = graph_of(state, Level.TASK)
-    readers = {job for name in graph.edges_of(ref).writes for job in graph.readers_of(name)}
+    readers = {job for name in all_writes_of(state, ref) for job in graph.readers_of(name)}
     return {job for job in readers - {ref} if _pipeline_of_newest_run(state, job) == pipeline}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from headwater.datasets.removal import removal_of
+from headwater.datasets.replaced_writes import replaced_by_job
 from headwater.graph.current import generations_of, level_of, whole_graph_of
 from headwater.graph.edges import DataEdge
 from headwater.graph.nodes import Node, aliases_of, name_of, node_ref, typed_name
@@ -83,8 +84,10 @@ def nodes_answer(
     state: State, level: LevelName = "task", limit: Limit = 1_000, cursor: Cursor = None
 ) -> Page[ListedNode]:
     """Return all nodes of the graph at a level, with owners, aliases and the run of each job."""
-    graph = whole_graph_of(state, level_of(level))
-    nodes = {Node.of_job(ref) for ref in graph.jobs}
+    chosen = level_of(level)
+    graph = whole_graph_of(state, chosen)
+    jobs = graph.jobs.keys() | replaced_by_job(state, graph, chosen).keys()
+    nodes = {Node.of_job(ref) for ref in jobs}
     nodes |= {Node.of_dataset(name) for name in graph.readers.keys() | graph.writers.keys()}
     found, more = cut(("nodes", level), nodes, tuple, limit, cursor)
     items: list[ListedNode] = []

@@ -24,8 +24,10 @@ from headwater.events.facets import Tags
 from headwater.filter_values import platform_value
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.effective import EffectiveGraph
+from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, node_id
+from headwater.graph.placeholders import is_job
 from headwater.health.blocked import possibly_blocked
 from headwater.health.failing import checked_nodes, failing_jobs
 from headwater.health.models import HealthState
@@ -98,7 +100,9 @@ class MapIndex:
             changed_jobs = set(jobs)
             graph = graph_of(state, Level.TASK)
             if not is_new and changes is not None:
-                primaries, changed_jobs = _touched(graph, primaries, changed_jobs)
+                primaries, changed_jobs = _touched(
+                    generations_of(state), graph, primaries, changed_jobs
+                )
             self._waiting |= dict.fromkeys(map(Node.of_dataset, primaries))
             self._waiting |= dict.fromkeys(map(Node.of_job, changed_jobs))
             self._revision, self._rebuilds = state.revision, state.identity.rebuilds
@@ -270,17 +274,19 @@ def groups_of(paths: Iterable[Path]) -> set[Path]:
 
 
 def _touched(
-    graph: EffectiveGraph, names: set[DatasetName], jobs: set[JobRef]
+    generations: Generations, graph: EffectiveGraph, names: set[DatasetName], jobs: set[JobRef]
 ) -> tuple[set[DatasetName], set[JobRef]]:
     """Return changed datasets and jobs, and those next to them.
 
     A dataset has owners and a due time of its writers, and the edges of a job depend on the readers
     of its outputs. So these change with the others.
     """
-    near = {ref for name in names for ref in (*graph.writers_of(name), *graph.readers_of(name))}
     written = {name for ref in jobs for name in graph.edges_of(ref).writes}
     read = {name for ref in jobs for name in graph.edges_of(ref).reads}
-    above = {ref for name in read for ref in graph.writers_of(name)}
+    near = {ref for name in names for ref in graph.readers_of(name)}
+    # All former writers: their edges depend on what replaced their rows, and on who read them.
+    every = (ref for name in names | written | read for ref in generations.writers(name))
+    above = set(filter(is_job, every))
     return names | written, jobs | near | above
 
 

@@ -19,13 +19,12 @@ from headwater import deadline, memory
 from headwater.errors import LargeAnswerError, NotFoundError
 from headwater.events import EVERY_ROW, Legacy
 from headwater.events.column_lineage import objects
-from headwater.graph import Latest, Node, node_id
+from headwater.graph import Node, node_id
 from headwater.graph.column_graph import Column, ColumnGraph
 from headwater.graph.current import (
     column_graph_of,
     generations_of,
     graph_of,
-    latest_of,
     level_of,
     once_an_event,
 )
@@ -41,6 +40,7 @@ from headwater.lineage.neighborhood import at_level
 from headwater.lineage.walked_graph import graph_of_walk, walked_from
 from headwater.lookup import find_field, find_node
 from headwater.plugins.marquez import models as marquez
+from headwater.plugins.marquez._latest import Latest, latest_of
 from headwater.plugins.marquez._service import Converter, run_of
 from headwater.plugins.marquez._versions import Versions, dataset_facets
 from headwater.projection import Run, RunKey, State

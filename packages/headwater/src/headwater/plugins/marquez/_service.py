@@ -27,13 +27,13 @@ from headwater.events import (
 )
 from headwater.events.column_lineage import objects
 from headwater.events.facets import Tags
-from headwater.graph import Latest, Node
+from headwater.graph import Node
 from headwater.graph.column_graph import Column, source_of
-from headwater.graph.current import latest_of
 from headwater.graph.nodes import name_of
 from headwater.http.routes import fragment
 from headwater.identity import DatasetName, is_location
 from headwater.plugins.marquez import models as marquez
+from headwater.plugins.marquez._latest import Latest, latest_of
 from headwater.plugins.marquez._versions import (
     DatasetVersion,
     JobVersion,

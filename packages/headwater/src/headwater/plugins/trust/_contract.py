@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, TypeVar
 from pydantic import model_validator
 
 from headwater import deadline
+from headwater.datasets.replaced_writes import replaced_by_job
 from headwater.documents import Document, Text
 from headwater.errors import AmbiguousError, ConfigError, NotFoundError
 from headwater.events import JobRef
@@ -101,16 +102,23 @@ class Captured(NamedTuple):
 
 
 def captured_of(state: State, level: str) -> list[Captured]:
-    """Return the inputs and outputs of all jobs at a level."""
-    graph = whole_graph_of(state, level_of(level))
+    """Return the inputs and outputs of all jobs at a level.
+
+    An output counts even if another job replaced all rows since: it is what the job wrote.
+    """
+    chosen = level_of(level)
+    graph = whole_graph_of(state, chosen)
+    replaced = replaced_by_job(state, graph, chosen)
     return [
         Captured(
             Named([ref]),
             [_names(state, name) for name in sorted(edges.reads)],
-            [_names(state, name) for name in sorted(edges.writes)],
+            [_names(state, name) for name in sorted(writes)],
         )
-        for ref, edges in sorted(graph.jobs.items())
-        if edges.reads or edges.writes
+        for ref in sorted(graph.jobs.keys() | replaced.keys())
+        for edges in (graph.edges_of(ref),)
+        for writes in (edges.writes | replaced.get(ref, set()),)
+        if edges.reads or writes
     ]
 
 

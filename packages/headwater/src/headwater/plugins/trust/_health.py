@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import get_args
 
+from headwater.datasets.replaced_writes import all_writes_of
 from headwater.errors import ConfigError
 from headwater.events import JobRef, parse_time, shown_time, to_micros
 from headwater.filter_values import is_exposure
-from headwater.graph.current import generations_of, graph_of
+from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.health.blocked import blocked_nodes
@@ -227,7 +228,7 @@ def is_left_out(state: State, run: Run) -> bool:
     is_query = generations_of(state).levels.of(ref) < Level.TASK
     if is_query or not is_superseded(state, run) or removed_model(state, Node.of_job(ref)):
         return False
-    written = graph_of(state, Level.TASK).edges_of(ref).writes
+    written = all_writes_of(state, ref)
     return not written or not all(is_recovered(state, run, name) for name in written)
 
 
