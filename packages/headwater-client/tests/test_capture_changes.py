@@ -204,7 +204,7 @@ def test_table_that_pandas_replaces_has_no_earlier_rows(tmp_path: Path) -> None:
 
 
 class Script:
-    """Runs blocks as jobs on a DuckDB file, and answers what a server knows of them."""
+    """A runner of blocks as jobs on a DuckDB file, with queries of a server about them."""
 
     def __init__(self, folder: Path) -> None:
         self.shop = duckdb.connect(str(folder / "shop.duckdb"))

@@ -90,7 +90,7 @@ def test_table_that_was_only_created_had_no_rows(build: Any) -> None:
 def test_queries_of_one_task_replace_rows_if_the_replacing_query_completed(
     end: str, sources: set[str], build: Any
 ) -> None:
-    """The runs of one task under one parent run are judged together."""
+    """The runs of a task under one parent run are one generation."""
     events = [_write(build, 1, "a", _INSERT, parent=("d1", "dag"))]
     replacing = _write(build, 2, "b", "create table t as select x from {}", parent=("d2", "dag"))
     replacing["eventType"] = end

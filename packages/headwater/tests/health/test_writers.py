@@ -1,4 +1,4 @@
-"""A dataset that several pipelines write is late if one of them is, and every answer says so."""
+"""A dataset that several pipelines write is late in every answer if one of them is."""
 
 from __future__ import annotations
 

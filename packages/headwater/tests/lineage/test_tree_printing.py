@@ -11,7 +11,7 @@ from headwater.lineage.queries import tree_answer
 
 
 @pytest.mark.parametrize("later_writes", [(), ("db|t",)])
-def test_newest_run_without_the_edge_stands_behind_then(
+def test_newest_run_without_the_edge_follows_then(
     later_writes: tuple[str, ...], build: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = build.state(

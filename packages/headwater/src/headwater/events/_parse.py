@@ -2,9 +2,8 @@
 
 Accepted: 1.x events, lower-case and unknown event types (as OTHER), a missing `producer`,
 `_producer` or `schemaURL`, null facets, times without a zone. Rejected, with path, value and
-expected value: no time, no run id, no name or namespace of a job or a dataset.
-
-A `path` is a place in the JSON, such as `inputs[0].name`; `digest` the hash of canonical JSON.
+expected value: no time, no run id, no name or namespace of a job or a dataset. A `path` is a place
+in the JSON, such as `inputs[0].name`; `digest` the hash of canonical JSON.
 """
 
 from __future__ import annotations
@@ -45,10 +44,7 @@ def load_plain(raw: bytes) -> tuple[bytes, Any]:
     """Return standard JSON and its decoded form; the JSON is unchanged if it was standard JSON.
 
     Python's decoder also reads what its encoder writes although JSON does not have it, such as NaN.
-
-    Raises:
-        BodyError: the text is not JSON.
-        EventError: it contains a value that JSON cannot represent, such as a lone surrogate.
+    Raises BodyError for a text that is not JSON, and EventError for a lone surrogate in it.
     """
     try:
         return raw, orjson.loads(raw)

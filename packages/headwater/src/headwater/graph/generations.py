@@ -148,8 +148,8 @@ class Generations(RunValues):
     def _invalidate_run(self, run: Run) -> None:
         """Clear the results that depend on a changed run, and index the datasets that it uses.
 
-        These are those of its job and every job above it. Its `written` includes outputs that are
-        no edge, such as a dropped table: their change affects readers, too.
+        Its outputs include those that are no edge, such as a dropped table: readers depend on
+        these.
         """
         self._own.pop(run.key, None)
         # The end of a run also ends the runs below it that have no end event.
@@ -315,8 +315,7 @@ class Generations(RunValues):
     def users(self, name: DatasetName, side: Side) -> list[JobRef]:
         """Return the tasks that may have read or written a dataset, sorted. Do not change it.
 
-        Runs, JobEvents (`declaring`), derivations and handoffs show them, and SQL texts with
-        renames, which read the former name and write the new one.
+        A rename that a SQL text states reads the former name and writes the new one.
         """
         if (name, side) not in self._using:
             state, found, keys = self.state, set[JobRef](), set[RunKey]()
@@ -372,11 +371,7 @@ class Generations(RunValues):
     def reading(
         self, name: DatasetName, reader: Generation, *, only_earlier: bool = False
     ) -> Reading:
-        """Return what a generation that read a dataset, or kept its rows, can depend on.
-
-        With `only_earlier`, it kept rows: only what was written before its own first write counts.
-        Otherwise, the writers of the versions that it reported count.
-        """
+        """Return what a reader, or with `only_earlier` a keeper of earlier rows, can depend on."""
         if only_earlier:
             began = self.times.of_writes(reader, name).start
             return Reading(began, began)

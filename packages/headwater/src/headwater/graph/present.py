@@ -133,8 +133,8 @@ class Present:
     def _clear(self) -> None:
         """Forget everything.
 
-        `_users` and `_using` have the generations by dataset that they read or kept: all by task,
-        and those whose needed part uses it. `_through` and `_consumers` have the flows by dataset.
+        By dataset, `_users` has the generations that use it, `_using` those whose needed part does,
+        and `_through` and `_consumers` the flows.
         """
         self._tasks: set[JobRef] = set()  # with every task downstream of one
         self._of: dict[JobRef, list[Generation]] = defaultdict(list)

@@ -57,8 +57,8 @@ class Edges:
     def add(self, other: Edges) -> None:
         """Add the edges of another run, so that inputs of one may feed outputs of the other.
 
-        The result does not depend on the order in which runs are added. An output of both whose
-        sources only one states also has the default sources (`partly_stated`).
+        The order of runs does not matter. An output of both whose sources only one states also has
+        the default sources (`partly_stated`).
         """
         common = self.writes & other.writes
         stated, other_stated = (set(edges.stated_sources or ()) for edges in (self, other))
@@ -177,8 +177,8 @@ def _take_renames(edges: Edges, former: dict[DatasetName, DatasetName]) -> None:
 def declared_edges(state: State, job: Job) -> Edges:
     """Return the edges of a job that JobEvents, other jobs and datasets that it exposes state.
 
-    Other jobs state sources of this one in their explicit lineage (`stated_by`). A job may be an
-    exposure of dbt, such as a dashboard: the datasets name it in their facets.
+    Other jobs state them in explicit lineage (`stated_by`), and datasets that an exposure of dbt,
+    such as a dashboard, uses in their facets.
     """
     edges = Edges()
     if (declared := job.declared) is not None:

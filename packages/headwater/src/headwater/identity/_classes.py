@@ -11,7 +11,8 @@ Joins can be removed; because a union-find cannot split, all names are then join
 - *anchor*: a name that a local name is a symlink of. The local name is its *guest*.
 - *unit*: local names that stand for one thing, because each is joined with another.
 - *settle*: to determine the dataset of a local name, after one of its anchors changed.
-- *housed*: a local name that is unique, because a location in its warehouse folder has it.
+- *housed*: a local name that is unique, because a location in its warehouse folder has it, such as
+  `file:/warehouse` + `db.t` with a location `/warehouse/...`.
 - *rank*: TABLE symlink, other logical name, location; the least one is shown (`primary`).
 """
 
@@ -185,11 +186,7 @@ class Identity:
         return shown is not None and self.is_local(shown) and shown not in self._local_datasets
 
     def _house(self, own: DatasetName, links: list[DatasetName]) -> set[DatasetName]:
-        """Record names of a location in their warehouse; return the names to be settled again.
-
-        A table `file:/warehouse` + `db.t` with a location `/warehouse/...` is unique. Names that
-        were joined as local ones before are joined again.
-        """
+        """Record *housed* names of a location; return the local names to be settled again."""
         pairs = [pair for link in links for pair in ((own, link), (link, own))]
         added = {pair[1] for pair in pairs if is_in_warehouse(*pair)} - self._housed
         self._housed |= added
@@ -217,10 +214,7 @@ class Identity:
         return changed
 
     def _note(self, name: DatasetName, rank: int) -> set[DatasetName]:
-        """Add a name, or improve its rank; return the local names to be settled again.
-
-        `rank` is TABLE, NAME or LOCATION; a lower one is better. A new name is joined by rules.
-        """
+        """Add a name, or lower its rank; return the local names to be settled again."""
         before = self._ranks_reported.get(name)
         if before is not None and before <= rank:
             return set()
@@ -242,8 +236,8 @@ class Identity:
     def _link(self, pair: Pair) -> set[DatasetName]:
         """Join the names of a symlink; return the local names to be settled again.
 
-        Two unique names are joined. Otherwise, the more local one becomes the guest of the other:
-        they are not joined, because the local name may mean something else elsewhere.
+        Two unique names are joined. Otherwise, the more local one becomes the guest of the other,
+        because it may mean something else elsewhere.
         """
         own, other = pair
         if tuple(sorted(pair)) in self._separated:
@@ -261,8 +255,7 @@ class Identity:
     def _join(self, one: DatasetName, other: DatasetName) -> set[DatasetName]:
         """Join two names without condition; return the local names to be settled again.
 
-        These are the local names that are joined with either, and the guests of names that moved to
-        another class or got another primary name.
+        These are local names that are joined with either, and guests of names whose class changed.
         """
         changed = {
             mate for name in (one, other) if self.is_local(name) for mate in self._unit(name)
@@ -330,8 +323,8 @@ class Identity:
     def _place_of(self, unit: Set[DatasetName]) -> DatasetName | None:
         """Return the primary name of the only dataset that local names are aliases of; else None.
 
-        `unit` are joined local names. None, too, if one is an alias of another local name outside
-        of them: that one may be any of several datasets.
+        None, too, if one of the `unit` is an alias of another local name: that may be any of
+        several.
         """
         places: set[DatasetName] = set()
         for mate in unit:

@@ -67,7 +67,7 @@ def graph_answer(
     step = over or neighbors
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, (up, down), strict=True):
-        if isinstance(state, PartialState):  # has only some events; loads those of the walk
+        if isinstance(state, PartialState):  # loads the events of the walk at once
             state.will_walk(way, *root)
         walked = walked_from(generations, root, way, chosen)
         # All nodes upstream or downstream are counted (`beyond`), those within `depth` shown.

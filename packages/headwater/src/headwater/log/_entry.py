@@ -58,11 +58,8 @@ def without_secrets(raw: bytes, body: Any, redactor: Redactor) -> bytes:
     """Mask the secrets in a decoded body, and return its standard JSON.
 
     The JSON is rewritten if it contains a secret or a repeated key: the decoded form only has the
-    last value of a key, so earlier values were not checked.
-
-    Raises:
-        EventError: the body is nested too deeply.
-        RecursionError: the body is nested too deeply.
+    last value of a key, so earlier values were not checked. Raises EventError or RecursionError if
+    the body is nested too deeply.
     """
     if not redactor.is_suspicious(raw):
         return raw

@@ -60,8 +60,8 @@ class Appended:
 class EventLog(Database):
     """The event log at a SQLAlchemy URL; created if it is missing, unless `must_exist`.
 
-    `redactor` masks secrets in the texts that an application stores in the log or shows. Opening it
-    raises ConfigError or LogError, also for the database of another program.
+    `redactor` masks secrets in the texts that are stored in the log or shown. Raises ConfigError or
+    LogError, also for the database of another program.
     """
 
     def __init__(self, url: str, *, must_exist: bool = False, redactor: Redactor = DEFAULT) -> None:

@@ -116,8 +116,8 @@ def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
 def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     """Record the run of an event, its place in the tree of runs, and the datasets that it used.
 
-    The first event of a run may change what references to it resolve to, see `derived.resolve`.
-    `run.code` has the facets of the job that belong to this run, such as its SQL.
+    The first event of a run may change what references to it resolve to (`derived.resolve`).
+    `run.code` has the job's facets of this run, such as its SQL.
     """
     job = update_job(state, event.job, event.job_facets, stamp)
     run = run_record(state, RunKey(event.run_id, job.ref))  # job.ref: share one object
@@ -148,7 +148,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         add_exposures(state, event.job.namespace, item, stamp)
         add_schemas(state, event.job.namespace, item)
     add_table_change(state, event, run.key, stamp)
-    # A DAG run says which of its tasks were skipped.
+    # A DAG run reports which of its tasks were skipped.
     below = run.children if "airflowState" in event.run_facets else None
     for key in (run.key, *(below or ())):
         update_skipped(state, state.runs[key])

@@ -180,8 +180,8 @@ class Live:
     def reading(self, moment: Moment | None = None) -> Iterator[State]:
         """Return the state, now or at a moment; it does not change while it is read.
 
-        Raises ConfigError for a moment before which events were deleted. A state of the past takes
-        the moment as its present time.
+        The present time of a past state is the moment. Raises ConfigError if events before it were
+        deleted.
         """
         if moment is None:
             with self._present.reading() as state:

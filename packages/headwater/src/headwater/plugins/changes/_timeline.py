@@ -208,7 +208,7 @@ def _counted(state: State, runs: list[Run], span: Span) -> list[RunCounts]:
         group = _GROUPS.get(condition_of(state, run), "running")
         parts.setdefault(part, Counter())[group] += 1
         end = min(span.begin + (part + 1) * span.width, span.end)
-        # `at` of a part: a state as of then has the ends of all its runs
+        # `at` of a part: a state as of that time has the ends of all its runs
         ends[part] = max(ends.get(part, end), outcome(state, run).ended or end)
     return [
         {

@@ -293,7 +293,7 @@ def table_config(definition: Artifact, options: Options) -> dict[str, DatasetFac
 
 @attrs.define
 class _EmptyFacet(RunFacet):
-    """Marks a run of dbt with `--empty`, which loads no rows."""
+    """The facet of a run of dbt with `--empty`, which loads no rows."""
 
     isEmpty: bool = True
 

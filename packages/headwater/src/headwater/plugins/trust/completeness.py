@@ -217,9 +217,9 @@ def _units_of_job(
 
 
 def _newest_units(generations: Generations, ref: JobRef, runs: list[Run]) -> list[Unit]:
-    """Return the newest units of a job; a job above the tasks answers only for its own runs."""
+    """Return the newest units of a job; for a job above the tasks, only its own runs."""
     state = generations.state
-    is_above = generations.levels.of(ref) > Level.TASK  # it answers for nothing below it
+    is_above = generations.levels.of(ref) > Level.TASK  # a unit without the runs below it
     below = [] if is_above else [member for run in runs for member in descendants_of(state, run)]
     members = {run.key: run for run in (*runs, *below)}
     # a descendant may be a task of its own, as in a pipeline that a task triggers

@@ -145,7 +145,7 @@ def _is_use(generations: Generations, generation: Generation, name: DatasetName)
     edges = generation.edges
     if targets := edges.targets_of(name):
         return targets != {name}  # it feeds another dataset
-    if edges.writes:  # column or explicit lineage says that it feeds none, but it may filter
+    if edges.writes:  # by column or explicit lineage, it feeds none, but it may filter
         return True
     return not all(
         is_checking(run) or _asserts(generations.state, run, name)

@@ -156,7 +156,7 @@ class Window:
             first, last = self.uses.namespaces[name.namespace]
             if last < self.since:
                 message = f"No read of any dataset {place} was reported since {_day(last)}"
-            elif first > self.since >= _first_event(self.state):  # else `_about_time` says so
+            elif first > self.since >= _first_event(self.state):  # else see `_about_time`
                 message = f"Reads of datasets {place} were reported only since {_day(first)}"
             else:
                 return
