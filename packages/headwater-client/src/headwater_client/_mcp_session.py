@@ -138,7 +138,7 @@ class McpSession:
     def _start_call(self, key: str, method: str, params: _Json, at: datetime) -> None:
         """Begin the run of a call and send its START, without its datasets.
 
-        Of more than 10,000 open calls, only the START is sent.
+        If more than 10,000 calls are open, only the START of this one is sent.
         """
         self._has_calls = True
         run = self._call_run(method, params)

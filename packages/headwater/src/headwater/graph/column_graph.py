@@ -220,9 +220,9 @@ class ColumnGraph:
     def _edges_of_all(self, origins: Iterable[_Origin]) -> Iterator[ColumnEdge]:
         """Yield the edges of some origins, each once per run, which may be in several generations.
 
-        Of a part of a generation, an edge counts if the part has its source as an input of its
-        target. Of a whole one, every edge counts, also one from a dataset that is not among the
-        inputs.
+        If only a part of a generation is selected, an edge counts if the part has its source as an
+        input of its target. If all of it is, every edge counts, also one from a dataset that is not
+        among the inputs.
         """
         seen = set[tuple[RunKey | JobRef, ColumnEdge]]()
         for run, generation, part in origins:
@@ -434,8 +434,8 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
 def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLineage]]:
     """Yield the column lineage that is declared without a run.
 
-    Of a derivation, from DatasetEvents; of a job, from its newest JobEvent: its explicit lineage,
-    or else the columnLineage facets of its outputs.
+    That of a derivation comes from DatasetEvents. That of a job comes from its newest JobEvent: its
+    explicit lineage, or else the columnLineage facets of its outputs.
     """
     if (name := derived_dataset(ref)) is not None:
         for record in records_of(state, name):

@@ -289,7 +289,7 @@ class EffectiveGenerations:
     def unreplaced(self) -> list[Generation]:
         """Return the slices with an output that no later finished one wrote, newest first.
 
-        Of a partitioned output, those with a partition that no later one wrote.
+        If the output is partitioned, these are the slices with a partition that no later one wrote.
         """
         return [
             slice_

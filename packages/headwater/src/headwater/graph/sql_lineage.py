@@ -188,9 +188,9 @@ def _in_catalog(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
 def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     """Return the lineage that the SQL text of a run states.
 
-    None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
-    Spark's plan has more than the text, so a text of Spark only counts if it has all columns of all
-    targets, and the run reports all of its tables.
+    Return None if it has no text, if the text cannot be read, or if its producer reports indirect
+    columns. Spark's plan has more than the text, so a text of Spark only counts if it has all
+    columns of all targets, and the run reports all of its tables.
     """
     text = text_of_run(state, run)
     if text is None:

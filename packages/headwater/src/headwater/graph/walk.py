@@ -113,7 +113,8 @@ def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
 def parts_of(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
     """Return the jobs with edges below a job that has no edges itself at a level.
 
-    For a pipeline at the level of tasks, its tasks. Empty if the job has edges, or for a dataset.
+    The parts of a pipeline at the level of tasks are its tasks. The list is empty if the job has
+    edges, or for a dataset.
     """
     ref = root.job_ref
     if root.type == "dataset" or graph.has_job(ref):

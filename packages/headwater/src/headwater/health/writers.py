@@ -89,10 +89,10 @@ def rhythm_of_writes(
 ) -> Rhythm | None:
     """Return the rhythm by which a dataset is late; None if there is no evidence of one.
 
-    Of several, it is that of the job that is latest, then that of one that has stopped, then that
-    of the job that is due next. With `needs_reason`, jobs that others replaced, and those that wait
-    for assets that were not written, do not count. Without it, the rhythm is the one whose limit
-    passes first.
+    If there are several, it is that of the job that is latest, else that of one that has stopped,
+    else that of the job that is due next. With `needs_reason`, jobs that others replaced, and those
+    that wait for assets that were not written, do not count. Without it, the rhythm is the one
+    whose limit passes first.
     """
     found = rhythms_of_writers(state, name, needs_reason=needs_reason)
     if not needs_reason:

@@ -92,7 +92,7 @@ class TimedWalk:
     def _next(self, place: TimedPlace) -> list[TimedPlace]:
         """Return the places one step further, sorted by node.
 
-        Of the neighbors in the graph, only those to or from which data of the place flowed.
+        These are the neighbors in the graph to or from which data of the place flowed.
         """
         near = places_next(self._graph, Place(place.node, place.via), self._way)
         if not near:

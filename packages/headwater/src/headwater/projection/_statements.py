@@ -96,7 +96,7 @@ def add_schemas(state: State, namespace: str, item: Dataset) -> None:
 def add_table_change(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> None:
     """Record the change of tables in the SQL text of a completed run that reports no output.
 
-    Such as `DROP TABLE orders`; `run` is the key of the run. The newest text of a run counts.
+    An example is `DROP TABLE orders`. `run` is the key of the run. The newest text of a run counts.
     """
     is_silent = event.type is EventType.COMPLETE and not event.outputs
     change = change_of(event.job_facets.get("sql", {})) if is_silent else None

@@ -193,8 +193,8 @@ def _versions(
 def _version_at_start(generations: Generations, reader: Run, name: DatasetName) -> str | None:
     """Return the reported version that a dataset had when a run read it; None if unknown.
 
-    Of the versions that earlier runs wrote, it is the last one before the end of the reader; if all
-    ended later, the last one.
+    It is the last version that an earlier run wrote before the end of the reader; if all ended
+    later, the last one.
     """
     generation, moment = generations.generation_of(reader), ended_at(generations.state, reader)
     flows = generations.flows_into(generation) if generation else ()

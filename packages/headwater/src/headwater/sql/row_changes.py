@@ -78,8 +78,9 @@ _INTO = re.compile(rf"\binto\s+{_NAME}", re.I)
 def keeps_rows(text: object, dataset: str) -> bool | None:
     """Return True if a text keeps the earlier rows of a dataset, and False if it replaces them.
 
-    None if the text is not known to write the dataset, or if it is no string: `text` is a value of
-    an event. `dataset` is its name: the last part, after a dot or a slash, is that of the table.
+    Return None if the text is not known to write the dataset, or if it is no string: `text` is a
+    value of an event. `dataset` is its name: the last part, after a dot or a slash, is that of the
+    table.
     """
     if (
         not isinstance(text, str)

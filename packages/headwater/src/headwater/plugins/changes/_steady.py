@@ -29,7 +29,7 @@ from headwater.projection import Job, Run, RunKey, State, Use
 
 _UNSTEADY = {LifecycleStateChange.KEY, Subset.KEY, PartitionSources.KEY}
 _WRAPPER = "_as_select"
-"""In the names of jobs whose runs a graph omits, depending on their times."""
+"""A part of the names of jobs whose runs a graph omits, depending on their times."""
 
 
 class Steady(NamedTuple):
