@@ -37,7 +37,7 @@ class NewAlias(BaseModel):
 def post_alias(live: LiveState, new: NewAlias) -> Response:
     """Join two names of one dataset, or separate them; 201 once it is durable.
 
-    `isSeparate` separates two names that a symlink joins. `isRule` joins all pairs of names that
+    `isSeparate` states that the names are two datasets. `isRule` joins all pairs of names that
     match two patterns, which are ids with one `%s` in the name. `isRemoved` removes a statement or
     a rule. Returns all statements, like `GET /api/v2/aliases`.
     """
