@@ -220,7 +220,7 @@ def test_cli_adds_lists_and_removes_aliases(
     assert call("alias", "--list", *where).stdout == output
     assert call("alias", *pair, "--remove", *where).stdout.startswith("No manual")
     missing = call("alias", *pair, "--remove", *where)
-    assert (missing.returncode, "not joined by an alias" in missing.stderr) == (1, True)
+    assert (missing.returncode, "neither joined nor separated" in missing.stderr) == (1, True)
     assert call("alias", *where).returncode == 2
     assert call("alias", "one", *where).returncode == 2
 

@@ -72,7 +72,9 @@ def alias_entry(
             for (a, b), (_, joined) in state.aliases.items()
             if joined in ("same", "different")
         ]
-        raise NotFoundError(f"{one!r} and {other!r} were not joined by an alias", stated[:5])
+        raise NotFoundError(
+            f"{one!r} and {other!r} were neither joined nor separated by a user", stated[:5]
+        )
     if is_separate and relation != "same":
         _check_separable(state, (first, second))
     # Later than the previous entry, even if another clock was ahead.
@@ -92,14 +94,14 @@ def _check_separable(state: State, pair: Pair) -> None:
     if identity.primary(pair[0]) != identity.primary(pair[1]):
         return
     one, other = (node_id(Node.of_dataset(name)) for name in pair)
-    message = f"no symlink joins {one} and {other}"
+    message = f"{one} and {other} are joined only through other names"
     names = set(identity.names(pair[0]))
     pairs = [
         " ".join(node_id(Node.of_dataset(name)) for name in link)
         for link in sorted(identity.symlinks)
         if names.issuperset(link) and set(link) & set(pair)
     ]
-    raise NotFoundError(f"{message}; separate a pair of names that one joins", pairs[:5])
+    raise NotFoundError(f"{message}; separate a pair of names that a symlink joins", pairs[:5])
 
 
 def _name_of(state: State, text: str) -> DatasetName:
