@@ -59,7 +59,7 @@ class LevelGraph:
     runs: dict[JobRef, Run] = field(default_factory=dict)
     """The newest run of each job that its edges come from; a completed one if there is any."""
     replaced: dict[Generation, set[DatasetName]] = field(default_factory=dict)
-    """Datasets that generations wrote, without edges as all of these rows were replaced since."""
+    """Written datasets without an edge, because all rows of the generation were replaced."""
     _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
     """Direct links between nodes: `up` to those that each node gets data from, `down` the reverse.
     """
@@ -240,7 +240,7 @@ def without_empty_writes(
 def replaced_writes(
     generations: Generations, parts: Mapping[Generation, Edges]
 ) -> Iterator[tuple[Generation, set[DatasetName]]]:
-    """Yield generations with the written datasets that have none of their rows any more.
+    """Yield generations, each with the datasets that have none of the rows that it wrote any more.
 
     These rows were all replaced or removed. A dataset whose rows a present generation read or kept
     before is not among them: the generation is in the tree of that reader. A dropped dataset that

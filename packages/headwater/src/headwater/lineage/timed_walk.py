@@ -6,8 +6,8 @@ path from the root leads to a later reader.
 
 A timed walk therefore carries the generations that its path passes through (a generation is the
 runs of a task under one parent run), and takes a step only if data flows between them. It reaches
-the same nodes as a walk over the edges, but not through each of them. A step through a
-pipeline follows the data through its tasks, over the datasets that only this pipeline uses.
+the same nodes as a walk over the edges, but not through each of them. A step through a pipeline
+follows the data through its tasks, over the datasets that only this pipeline uses.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class TimedPlace(NamedTuple):
 class _Inside:
     """The tasks of a pipeline to follow on one step of a walk, each only once for a dataset.
 
-    Iterating yields marks, with the dataset through which data came to them; None at first for all.
+    Iterating yields marks, with the dataset through which data came to them; None for the first
+    ones if all of their inputs or outputs count.
     """
 
     def __init__(self, marks: Set[Mark], name: DatasetName | None) -> None:
