@@ -37,6 +37,7 @@ from headwater.projection.derived import records_of
 from headwater.sql.facet import misread_text_of, plan_text_of, text_of
 from headwater.sql.names import parts_of
 from headwater.sql.text import SqlText, input_of_table
+from headwater.sql.unplaced import without_unplaced
 
 if TYPE_CHECKING:
     from headwater.sql.reader import Origin, Origins, Script, Table
@@ -58,6 +59,8 @@ class SqlLineage:
         """The targets of which all columns are known."""
         self.certain = frozenset(name for name, own in written if not own.has_unknown_columns)
         """The targets for which all used columns and their tables are known."""
+        self.unplaced = {name: own.unplaced for name, own in written}
+        """For each target, the names of query columns that go into unknown columns of it."""
         self.passed = frozenset(map(names.dataset, script.passed))
         """The datasets that the text reads after it wrote them."""
         self.replaced = frozenset(map(names.dataset, script.replaced))
@@ -109,6 +112,7 @@ class SqlLineage:
         """
         if target not in self.columns:
             return reported
+        reported = without_unplaced(reported, self.unplaced[target])
         own = _verified(state, self.columns[target], reported)
         if target in self.whole & self.certain:
             return own

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from headwater import deadline, memory
 from headwater.datasets.schemas import reported_schemas
 from headwater.errors import NotFoundError
-from headwater.events import Evidence
+from headwater.events import EVERY_ROW, Evidence
 from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of
 from headwater.graph.generations import Generations
@@ -154,6 +154,7 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
         named |= _walk(generations, root, way).graph.columns(name, way, indirect=True)
     if field in named:
         return
+    named.discard(EVERY_ROW)
     listed = ", ".join(sorted(named)[:_NAMED]) + (" and more" if len(named) > _NAMED else "")
     reports = reported_schemas(generations.state, name)
     if any(field in report.schema.fields for report in reports):

@@ -67,7 +67,7 @@ class Pair(NamedTuple):
     @property
     def score(self) -> int:
         """The sum of the points, at most 100."""
-        return sum(item.points for item in self.evidence)
+        return min(100, sum(item.points for item in self.evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ def _evidence(written: _Orphan, read: _Orphan) -> Iterator[Evidence]:
     if written.name.namespace == read.name.namespace:
         yield Evidence("location", "in one namespace", 10)
     elif _is_one_cluster(written.name, read.name):
-        message = "the endpoint and the identifier of a Redshift cluster"
+        message = "the endpoint and the identifier of a Redshift cluster or workgroup"
         yield Evidence("location", message, 20)
     elif written.parents and written.parents[:1] == read.parents[:1]:
         yield Evidence("location", f"both in {written.parents[0]}", 10)

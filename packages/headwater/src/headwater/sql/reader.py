@@ -83,6 +83,8 @@ class Written(NamedTuple):
     """True if `columns` has every column that is written."""
     has_unknown_columns: bool
     """True if some of the used columns are unknown, or the tables to which they belong."""
+    unplaced: frozenset[str] = frozenset()
+    """The names, in lower case, of query columns that go into unknown columns by position."""
 
 
 class Unread(NamedTuple):

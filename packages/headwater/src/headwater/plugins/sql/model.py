@@ -38,6 +38,8 @@ class Statement:
     """The columns of the target that are known by name."""
     unnamed: Origins = NONE
     """Origins of values that go into columns whose names are unknown."""
+    unplaced: frozenset[str] = frozenset()
+    """Names, in lower case, of columns of the query among them: SQL ignores these in an INSERT."""
     has_unknown_columns: bool = False
     """True if it uses columns that are unknown: those of `*`, or one that may belong to several
     tables."""

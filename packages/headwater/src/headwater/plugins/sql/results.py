@@ -97,7 +97,8 @@ def _plain(result: Script | Unread) -> Any:
         columns = [[name, origins.of_all(found)] for name, found in own.columns]
         flags = own.has_all_columns + 2 * own.has_unknown_columns
         sources = tables.of_all(own.sources)
-        written.append([tables.of(table), sources, columns, origins.of_all(own.rows), flags])
+        row = [tables.of(table), sources, columns, origins.of_all(own.rows), flags]
+        written.append([*row, sorted(own.unplaced)])
     used = [[tables.of(table), name] for table, name in sorted(result.used)]
     # most columns are spelled in lower case: a list of these is shorter than a mapping
     spellings = {name: own for name, own in result.spellings.items() if name != own}
@@ -126,9 +127,10 @@ def _script(plain: Any) -> Script:
                 of(rows),
                 bool(flags & 1),
                 bool(flags & 2),
+                frozenset(unplaced),
             ),
         )
-        for table, sources, columns, rows, flags in plain[3]
+        for table, sources, columns, rows, flags, unplaced in plain[3]
     )
     used = frozenset((tables[table], name) for table, name in plain[4])
     is_complete, spellings, same, skipped, *between = plain[5:]

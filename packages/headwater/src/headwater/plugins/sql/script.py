@@ -468,6 +468,7 @@ def _merged(statements: list[Statement]) -> Written:
         NONE.union(*(statement.indirect | statement.unnamed for statement in statements)),
         all(statement.has_all_columns for statement in statements),
         any(statement.has_unknown_columns for statement in statements),
+        frozenset(name for statement in statements for name in statement.unplaced),
     )
 
 

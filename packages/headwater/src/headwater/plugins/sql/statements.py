@@ -245,7 +245,7 @@ def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
             known = [] if is_by_name else _places(table, names, session)
             name_columns(statement, relation, known, session)
             if not known and not is_by_name:
-                _forget_expressions(statement, query)
+                _forget_names(statement)
     if conflict := parsed.args.get("conflict"):
         statement.has_unknown_uses |= conflict.args.get("constraint") is not None
         _use_own(statement, conflict.find_all(exp.Column))
@@ -291,16 +291,16 @@ def _use_own(statement: Statement, columns: Iterable[exp.Column]) -> None:
         statement.used |= {(statement.target, name) for name in names}
 
 
-def _forget_expressions(statement: Statement, query: exp.Query | exp.Values) -> None:
-    """Move the origins of expressions to `unnamed`.
+def _forget_names(statement: Statement) -> None:
+    """Move the origins of all columns to `unnamed`.
 
-    An INSERT is positional, so only the target's definition has their names. A column or alias is
-    expected to go into one of the same name.
+    An INSERT is positional, so only the target's definition has the names of its columns. Those of
+    the query can be others.
     """
-    selects = query.selects if isinstance(query, exp.Query) else []
-    names = {item.alias_or_name for item in selects if isinstance(item, exp.Column | exp.Alias)}
-    for name in statement.columns.keys() - names:
-        statement.unnamed |= statement.columns.pop(name)
+    if statement.columns:
+        statement.unnamed = statement.unnamed.union(*statement.columns.values())
+        statement.unplaced = frozenset(map(str.lower, statement.columns))
+        statement.columns = {}
         statement.has_all_columns = False
 
 

@@ -252,14 +252,14 @@ def _likely_names(state: State) -> Iterator[Finding]:
     if pairs:
         first = max(pairs, key=lambda pair: pair.score)
         written, read = (node_id(Node.of_dataset(name)) for name in (first.written, first.read))
+        others = f"; so may {counted(len(pairs) - 1, 'other dataset')}" if pairs[1:] else ""
+        reasons = "; ".join(item.message for item in first.evidence)
         yield warning(
             "likely names",
             written,
-            f"may be the same dataset as {read}, which is only read"
-            + (f"; so may {counted(len(pairs) - 1, 'other dataset')}" if pairs[1:] else ""),
-            "`headwater alias --suggest` lists pairs with the reasons. If they are one dataset:"
-            f" headwater alias '{written}' '{read}'; if not: headwater alias"
-            f" --separate '{written}' '{read}'",
+            f"may be the same dataset as {read}, which is only read ({reasons}){others}",
+            f"if they are one dataset: headwater alias '{written}' '{read}'; if not: headwater"
+            f" alias --separate '{written}' '{read}'",
         )
 
 
