@@ -94,7 +94,7 @@ def test_incomplete_pipeline_counts_its_jobs_and_lists_the_first_ones(
 def test_map_states_all_problems_of_a_group(look_at_project: Look) -> None:
     page = look_at_project("/map")
     box = page.locator("[data-item=snowflake]")
-    expect(box).to_contain_text("1 failed, 5 not rebuilt, 1 late")
+    expect(box).to_contain_text("1 failed, 5 blocked, 1 late")
     assert page.evaluate(_CUT_TEXTS, "[data-item] *") == []
 
 

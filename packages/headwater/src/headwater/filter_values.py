@@ -59,6 +59,11 @@ def is_exposure(state: State, node: Node) -> bool:
     return node.type == "job" and type_of(state, node) == EXPOSURE.lower()
 
 
+def is_view(state: State, node: Node) -> bool:
+    """Return True for a view: a dataset without rows of its own."""
+    return node.type == "dataset" and kind_of(state, node) == "view"
+
+
 def _is_query(state: State, node: Node) -> bool:
     """Return True if a job was reported as a query: by its type, or by its SQL text."""
     books = facets_of(state, node)

@@ -36,6 +36,7 @@ from headwater.datasets.not_run import (
     without_result,
 )
 from headwater.datasets.project import is_removed_test, lacks_test
+from headwater.datasets.singular_tests import repeats_singular_test
 from headwater.datasets.thresholds import with_threshold
 from headwater.events import EventType, Facets, JobRef, Json
 from headwater.events.facets import ASSERTION_FACETS, Airflow
@@ -84,7 +85,7 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
     """Return every check of a dataset, under any of its aliases, oldest first.
 
     A check without assertions and metrics is left out. Results of tests that were not run have no
-    result.
+    result. A singular test of dbt, which is reported twice, is listed once.
     """
     deadline.check()
     generations = generations_of(state)
@@ -98,8 +99,19 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
             if is_test(state, ref) and not by_dataset:
                 outcomes = generations.of_runs(ref, "outcomes", partial(_outcomes, state))
                 found += outcomes.get(record.name, ())
+    primary = state.identity.primary(name)
+    found = [_without_repeated_tests(state, primary, check) for check in found]
     found = [_checked(state, name, check) for check in found if check.assertions or check.metrics]
     return sorted(found, key=lambda check: (check.time, check.run.key.run_id if check.run else ""))
+
+
+def _without_repeated_tests(state: State, name: DatasetName, check: Check) -> Check:
+    """Return a check of a dataset without singular tests of dbt that have runs of their own."""
+    run = check.run
+    if run is None or not is_dbt_test(state, run.key.job):
+        return check
+    kept = [item for item in check.assertions if not repeats_singular_test(state, run, name, item)]
+    return check._replace(assertions=kept)
 
 
 def _checked(state: State, name: DatasetName, check: Check) -> Check:

@@ -4,6 +4,10 @@ A walk from a failed job, or from the dataset of a failed check, continues only 
 did not run since: one that ran anyway, without the new data, blocks nothing further. A node is
 *behind* a failure if the walk reaches it; it is *blocked* if it was also due.
 
+A view has the current rows of its tables, and an exposure shows them. Behind a failed check of a
+table, a view and an exposure that read it directly or through views are not blocked: they *show*
+the data that failed the check, even if they were created since or are not due.
+
 `_behind` determines this once for all nodes, until the next event or until an open run becomes
 stale. A *partial state* (`PartialState`) has only the events of the log that a query needs, so it
 is determined for one node at a time. A *generation* is the runs of a task under one parent run.
@@ -15,9 +19,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from headwater import deadline
+from headwater.datasets.not_run import was_not_run
 from headwater.datasets.quality import Check
 from headwater.datasets.removal import is_gone
 from headwater.events import JobRef
+from headwater.filter_values import is_exposure, is_view
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.effective import EffectiveGraph
 from headwater.graph.families import Family
@@ -60,6 +66,8 @@ class Blocker(NamedTuple):
     """The end of the run or the time of the event, in microseconds."""
     subject: Node
     """The failed job, or the dataset whose check failed."""
+    is_shown: bool = False
+    """True if the node is a view or an exposure that shows the data that failed the check."""
 
 
 def _nearness(blocker: Blocker) -> tuple[int, Node]:
@@ -94,24 +102,28 @@ def _all_blockers(state: State, node: Node) -> list[Blocker]:
         blocker
         for stand_in in stand_ins
         for blocker in _failures_above(state, stand_in)
-        if (blocker.distance == 1 and node.type == "dataset") or _was_due(state, stand_in, blocker)
+        if blocker.is_shown
+        or (blocker.distance == 1 and node.type == "dataset")
+        or _was_due(state, stand_in, blocker)
         if stand_in == node or _pipeline_above(state, blocker) != node.job_ref
     )
     return sorted(found, key=_nearness)
 
 
-def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
+def blocked_nodes(state: State) -> dict[RunKey, list[tuple[Node, bool]]]:
     """Return the nodes that each failed run blocks, nearest first.
 
-    The datasets that the failed job itself writes are left out.
+    The second value of a node is True if it shows data that failed a check instead of waiting. The
+    datasets that the failed job itself writes are left out.
     """
-    found: dict[RunKey, list[tuple[int, Node]]] = {}
+    found: dict[RunKey, list[tuple[int, Node, bool]]] = {}
     for node in _behind(state):
         for blocker in blockers_of(state, node):
             if blocker.run is None or (blocker.distance == 1 and node.type == "dataset"):
                 continue  # no run failed, or its own load did
-            found.setdefault(blocker.run.key, []).append((blocker.distance, node))
-    return {key: [node for _, node in sorted(near)] for key, near in found.items()}
+            blocked = blocker.distance, node, blocker.is_shown
+            found.setdefault(blocker.run.key, []).append(blocked)
+    return {key: [(node, shown) for _, node, shown in sorted(near)] for key, near in found.items()}
 
 
 def possibly_blocked(state: State) -> set[Node]:
@@ -128,6 +140,7 @@ def nodes_behind(state: State) -> dict[Node, list[Node]]:
     """Return the nodes not written or run since, by failed job or dataset with a failed check.
 
     Nearest first; unlike in `blocked_nodes`, also the datasets that the failed job itself writes.
+    Views and exposures that show the data that failed a check are included.
     """
     found: dict[Node, dict[Node, int]] = {}
     for node in _behind(state):
@@ -226,6 +239,8 @@ def _found_behind(
                 below = _waiting(state, graph, part, ref, since, within=within)
                 steps |= {node: distance + 1 for node, distance in below.items()}
         for node, distance in steps.items():
+            if _ran_and_failed(state, node, since):
+                continue
             blocker = Blocker(distance, root, run, ended_at(state, run), root)
             found.setdefault(node, []).append(blocker)
     for name, check in checks:
@@ -262,7 +277,8 @@ def _behind_check(
     """Return the nodes that were not written since a check of a dataset failed.
 
     If a run reported the check, nodes count as written if they were written since its whole
-    pipeline run began; if an event without a run did, since the time of the event.
+    pipeline run began; if an event without a run did, since the time of the event. Nodes that show
+    the data that failed the check are included.
     """
     by, failed, since = checked, None, check.time
     if check.run is not None:
@@ -271,12 +287,52 @@ def _behind_check(
         runs = (above, *descendants_of(state, above))
         since = min((began for run in runs if (began := began_at(state, run))), default=0)
         failed, by = check.run.key.job, Node.of_job(check.run.key.job)
-    steps = _waiting(state, graph, checked, failed, since, within=within)
+    shown = _showing(state, graph, checked, within)
+    steps = shown | _waiting(state, graph, checked, failed, since, within=within)
     return {
-        node: Blocker(distance + 1, by, check.run, check.time, checked)
+        node: Blocker(distance + 1, by, check.run, check.time, checked, node in shown)
         for node, distance in steps.items()
-        if node not in (checked, by)
+        if node not in (checked, by) and not _ran_and_failed(state, node, since)
     }
+
+
+def _showing(
+    state: State, graph: EffectiveGraph, checked: Node, within: Set[Node] | None
+) -> dict[Node, int]:
+    """Return the views and exposures that show the rows of a dataset, with their distance.
+
+    They read it directly or through views only. `within` are the nodes that count; None for all.
+    """
+
+    def readers(_: object, node: Node, __: str) -> list[Node]:
+        if node.type == "job":
+            return []
+        found: list[Node] = []
+        for ref in sorted(graph.readers_of(node.dataset_name)):
+            written = map(
+                Node.of_dataset, sorted(graph.edges_of(ref).targets_of(node.dataset_name))
+            )
+            found += (item for item in written if is_view(state, item))
+            found += [job] if is_exposure(state, job := Node.of_job(ref)) else []
+        return [item for item in found if within is None or item in within]
+
+    hops = reach(graph, checked, "down", -1, readers)
+    # One hop to a view leads along two edges, through its job.
+    return {node: 2 * hop - (node.type == "job") for node, hop in hops.items() if node != checked}
+
+
+def _ran_and_failed(state: State, node: Node, since: int) -> bool:
+    """Return True for a job that ran since a failure and failed itself; nothing keeps it waiting.
+
+    `since` is in microseconds.
+    """
+    run = newest_run(state, node.job_ref) if node.type == "job" else None
+    return (
+        run is not None
+        and (began_at(state, run) or 0) >= since
+        and is_failed(state, run)
+        and not was_not_run(state, run)
+    )
 
 
 def _waiting(

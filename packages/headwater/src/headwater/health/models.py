@@ -19,7 +19,8 @@ HealthState = Literal[
 """The states of a node by precedence; the last two replace `healthy`.
 
 - `failed`: the newest run that ended failed; of a dataset, that of a job that writes it.
-- `failed_checks`: assertions of the newest check failed.
+- `failed_checks`: assertions of the newest check failed; of a view or an exposure, also those of a
+  table whose rows it shows.
 - `blocked`: a job upstream failed, and the node was due since but was not written.
 - `late`: the node is due, by the evidence of a schedule (`headwater.health.freshness`).
 - `unknown`: no run ended, no end was reported, or the job seems to be switched off; or a dataset

@@ -54,10 +54,7 @@ from headwater.projection.derived import (
 from headwater.runs.completion import doubt_of_completion
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run, place_of_run
-from headwater.text import REMOVED_MODEL
-
-_CHECK_OF_INPUT = 2  # steps from a check to a job that reads the checked dataset
-
+from headwater.text import REMOVED_MODEL, counted
 
 NO_RUN, NO_WRITER = "no run was reported", "no job was reported to write it"
 
@@ -156,25 +153,42 @@ def failures_of(state: State, node: Node) -> list[Result]:
 def _blocked(state: State, node: Node) -> Found | None:
     """Return the state of a node behind a failed job or check.
 
-    The text about an exposure, such as a dashboard, says that it shows old or wrong data, because
-    it has no runs that could wait.
+    An exposure, such as a dashboard, has no runs that could wait, and a view has the rows of its
+    tables: the text says that they show old data. If they show data that failed a check, the state
+    is "failed_checks" instead.
     """
     blockers = blockers_of(state, node)
     if not blockers:
         return None
+    if shown := [blocker for blocker in blockers if blocker.is_shown]:
+        return _shows_failed_data(state, shown, [b for b in blockers if not b.is_shown])
     names = [_name_of(blocker) for blocker in blockers]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     since = max(blocker.at for blocker in blockers)
     by = tuple(blocker.node for blocker in blockers)
     text = f"not written since {names[0]}{more} failed"
-    if type_of(state, node) == "exposure":
-        nearest = blockers[0].subject
-        text = (
-            f"shows data of {nearest.name} that failed checks"
-            if nearest.type == "dataset" and blockers[0].distance == _CHECK_OF_INPUT
-            else f"shows data from before {names[0]}{more} failed"
-        )
+    if type_of(state, node) in ("exposure", "view"):
+        text = f"shows data from before {names[0]}{more} failed"
     return Found("blocked", text, since, by)
+
+
+def _shows_failed_data(state: State, shown: list[Blocker], others: list[Blocker]) -> Found:
+    """Return the state of a view or an exposure that shows data that failed a check.
+
+    `shown` are the failed checks of this data, nearest first and at least one; `others` is what
+    else blocks the node.
+    """
+    first, *rest = dict.fromkeys(blocker.subject for blocker in shown)
+    titles = [failure.assertion.title for failure in failures_of(state, first)]
+    more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
+    checks = f"its check{'s' if more else ''} {titles[0]}{more}" if titles else "its checks"
+    text = f"shows data of {first.name} that failed {checks}"
+    if rest:
+        text += f", and of {counted(len(rest), 'other dataset')} with failed checks"
+    if others:
+        text += f", and data from before {_name_of(others[0])} failed"
+    since = max(blocker.at for blocker in shown)
+    return Found("failed_checks", text, since, tuple(blocker.node for blocker in shown))
 
 
 def _name_of(blocker: Blocker) -> str:

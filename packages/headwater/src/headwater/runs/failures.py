@@ -10,6 +10,7 @@ from itertools import takewhile
 
 from headwater.datasets.elements import element_of
 from headwater.datasets.not_run import is_test, only_warns, was_not_run
+from headwater.datasets.singular_tests import only_repeats_singular_tests
 from headwater.events import EventType
 from headwater.events.facets import Airflow, MetaflowTask
 from headwater.identity import DatasetName
@@ -58,7 +59,8 @@ def causes_of(state: State, run: Run) -> list[Run]:
     """Return the lowest failed descendants of a failed run that were not retried, or the run.
 
     Children of a retried run, such as queries of a task's first attempt, are not causes either.
-    Tests that were not run are not causes. Other tests come last: they fail because of the data.
+    Tests that were not run are not causes, nor are runs that only repeat the failures of singular
+    dbt tests. Other tests come last: they fail because of the data.
 
     They are ordered by start, newest first, with tests last. There is always at least one.
     """
@@ -68,6 +70,7 @@ def causes_of(state: State, run: Run) -> list[Run]:
         if is_failed(state, other)
         and not was_repeated(state, other, run)
         and not was_not_run(state, other)
+        and not only_repeats_singular_tests(state, other)
     ]
     parents = {parent.key for other in failed if (parent := parent_of(state, other))}
     lowest = [other for other in failed if other.key not in parents]

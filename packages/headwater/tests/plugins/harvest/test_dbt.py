@@ -381,7 +381,8 @@ def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -
     assert query("node", node="dashboard")["health"]["state"] == "unknown"
     harvest(_shop(), day=4, unique_daily="fail")
     health = query("node", node="dashboard")["health"]
-    assert health["message"] == "shows data of db.main.daily that failed checks"
+    text = "shows data of db.main.daily that failed its check unique_daily"
+    assert (health["state"], health["message"]) == ("failed_checks", text)
 
 
 def test_model_that_was_skipped_before_its_first_build_is_blocked(
@@ -467,7 +468,7 @@ def test_test_that_left_its_project_fails_no_longer(
         names = "main.daily", "job:dbt:db.main.shop.daily.test", "dashboard"
         return [query("node", node=name)["health"]["state"] for name in names]
 
-    failing = ["failed_checks", "failed", "blocked"]
+    failing = ["failed_checks", "failed", "failed_checks"]
     assert states() == failing
     left = {
         node: {**item, "schema": schema}

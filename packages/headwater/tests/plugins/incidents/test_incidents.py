@@ -213,3 +213,14 @@ def test_names_in_commands_are_quoted(build: Any) -> None:
 def test_errors_state_what_to_give(build: Any, subject: str, message: str) -> None:
     with pytest.raises(NotFoundError, match=message):
         incident_answer(build.state(*_day(build, 0)), subject)
+
+
+def test_unreported_commits_and_versions_are_no_difference(build: Any) -> None:
+    """Two runs that reported neither their commit nor the versions of inputs differ in nothing."""
+    loads = [
+        build.run("COMPLETE", f"l{day}", "load", f"0{day}:00:00", reads=("db|in",),
+                  writes=("db|out",))
+        for day in (1, 2)
+    ]  # fmt: skip
+    (change,) = incident_answer(build.state(*loads), "out@l2")["changes"]
+    assert (change["previous"], change["code"], change["inputs"]) == ("l1", None, [])

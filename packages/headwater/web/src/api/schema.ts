@@ -2237,6 +2237,7 @@ export interface components {
             /** @enum {string} */
             state: "open" | "acknowledged" | "muted";
             tags: components["schemas"]["ValueCount"][];
+            views: number;
         };
         ProblemCounts: {
             blocked: number;

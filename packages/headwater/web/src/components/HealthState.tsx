@@ -22,6 +22,9 @@ const LOOKS: Record<Health["state"], readonly [string, IconName]> = {
   ad_hoc: ["", "task"],
 };
 
+/** Start of the reason of a view or an exposure, which are not built themselves. */
+const OLD_DATA = "shows data from before ";
+
 /** The state of a node, with the reason as a tooltip; `isShort` omits the node that failed. */
 export function HealthLabel({ health, isShort = false }: { health: Health; isShort?: boolean }): ReactNode {
   return <Label health={isShort ? { ...health, by: [] } : health} title={health.message} />;
@@ -39,8 +42,10 @@ function Label({ health, title }: { health: Health; title?: string }): ReactNode
 }
 
 /** Return the state in words, with the node that failed or how long it was late at a time, if that is known. */
-function labelOf({ state, by: [cause], at }: Health, time: number): string {
-  if (state === "blocked" && cause) return COMPONENTS.notRebuilt(parts(cause.name, cause.type).title, cause.type);
+function labelOf({ state, message, by: [cause], at }: Health, time: number): string {
+  const isOld = state === "blocked" && message.startsWith(OLD_DATA);
+  if (state === "blocked" && cause) return (isOld ? COMPONENTS.oldDataOf : COMPONENTS.notRebuilt)(parts(cause.name, cause.type).title, cause.type);
+  if (isOld) return COMPONENTS.oldData;
   const label = COMPONENTS.health[state];
   return state === "late" && at && !Number.isNaN(time) ? `${label} ${ago(at, time).replace(/ ago$/, "")}` : label;
 }
@@ -48,7 +53,7 @@ function labelOf({ state, by: [cause], at }: Health, time: number): string {
 /** The state of a node with its reason and time. */
 export function HealthState({ health }: { health: Health }): ReactNode {
   const { message } = health;
-  const isSaid = health.state === "blocked" && message.startsWith("not written since "); // the label names the failed node
+  const isSaid = health.state === "blocked" && (message.startsWith("not written since ") || message.startsWith(OLD_DATA)); // the label names the failed node
   return (
     <>
       <Label health={health} />

@@ -14,7 +14,7 @@ test("problems are listed by severity", () => {
   const none = { failed: 0, failed_checks: 0, blocked: 0, late: 0 };
   expect([problemsText(none), worstOf(none)]).toEqual(["", null]);
   const some = { failed: 0, failed_checks: 2, blocked: 1_200, late: 1 };
-  expect([problemsText(some), worstOf(some)]).toEqual(["2 failed checks, 1,200 not rebuilt, 1 late", "failed_checks"]);
+  expect([problemsText(some), worstOf(some)]).toEqual(["2 failed checks, 1,200 blocked, 1 late", "failed_checks"]);
 });
 
 test("groups have sizes and labels", () => {

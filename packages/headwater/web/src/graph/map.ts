@@ -38,11 +38,11 @@ export function mapAddress({ by = "platform", path = [], hidden = [], after = []
 const LABELS = [
   ["failed", "failed"],
   ["failed_checks", "failed checks"],
-  ["blocked", "not rebuilt"],
+  ["blocked", "blocked"],
   ["late", "late"],
 ] as const;
 
-/** Format the number of problems: 2 failed, 4 not rebuilt; empty if there is none. */
+/** Format the number of problems: 2 failed, 4 blocked; empty if there is none. */
 export function problemsText(problems: Problems): string {
   return LABELS.flatMap(([state, label]) => (problems[state] > 0 ? [`${problems[state].toLocaleString("en")} ${label}`] : [])).join(", ");
 }

@@ -33,6 +33,8 @@ export const COMPONENTS = {
   },
   states: { COMPLETED: "Completed", FAILED: "Failed", ABORTED: "Aborted", RUNNING: "Running", NEW: "Started", LOST: "No end event" } as Readonly<Record<string, string>>,
   health: { failed: "Failed", failed_checks: "Failed checks", blocked: "Not rebuilt", late: "Late", unknown: "Unknown", healthy: "Healthy", streaming: "Streaming", ad_hoc: "Ad hoc" },
+  oldData: "Old data",
+  oldDataOf: (name: string, type: "job" | "dataset") => `Old data: ${type === "job" ? name : `checks of ${name}`} failed`,
   notRebuilt: (name: string, type: "job" | "dataset") => `Not rebuilt: ${type === "job" ? name : `checks of ${name}`} failed`,
   removals: { dropped: "Dropped", emptied: "Emptied", renamed: "Renamed" },
   renamedTo: " to ",

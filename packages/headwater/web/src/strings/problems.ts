@@ -21,6 +21,7 @@ export const PROBLEMS = {
   notRebuilt: (count: number) => `${plural(count, "dataset")} not rebuilt`,
   tagged: (count: number, tag: string) => `${count.toLocaleString("en")} tagged ${tag}`,
   jobs: (count: number) => `${plural(count, "job")} not run`,
+  views: (count: number) => `${plural(count, "view")} affected`,
   exposures: (count: number) => `${plural(count, "exposure")} affected`,
   owners: (owners: readonly string[]) => `${owners.length === 1 ? "owner" : "owners"} ${owners.slice(0, 4).join(", ")}${owners.length > 4 ? ` and ${owners.length - 4} more` : ""}`,
   affected: "Show affected datasets and jobs",

@@ -222,6 +222,7 @@ def _cause(problem: Json) -> Json:
         "state": problem["state"] if problem["state"] != "open" else None,
         "datasetsNotRebuilt": problem["datasets"] or None,
         "jobsNotRun": problem["jobs"] or None,
+        "viewsAffected": problem["views"] or None,
         "exposuresAffected": problem["exposures"] or None,
         "owners": problem["owners"][:_MOST_GAPS],
     }

@@ -131,7 +131,7 @@ def _change(generations: Generations, named: Version) -> models.VersionChange | 
     """Return what differs from the previous write; None if one of the two runs is unknown.
 
     The previous write is the newest one of another run at or before it. Its answer has the commits
-    unless they are equal, and the inputs whose versions differ or are unknown.
+    and the versions of inputs that differ; what neither write reported is left out.
     """
     writes = sorted(writes_of(generations, named.name), key=lambda write: (write.at, write.version))
     # the first write of the version: what changed before it may be the cause
@@ -141,21 +141,23 @@ def _change(generations: Generations, named: Version) -> models.VersionChange | 
         return None
     previous = before[-1]
     codes = {write.version: _commit(generations, write) for write in (previous, own)}
-    code = {"before": codes[previous.version], "after": codes[own.version]}
+    code: models.CodeChange = {
+        "before": codes[previous.version],
+        "after": codes[own.version],
+    }
     inputs = {write.version: _inputs(generations, named.name, write) for write in (previous, own)}
     earlier, later = inputs[previous.version], inputs[own.version]
-    is_same = code["before"] is not None and code["before"] == code["after"]
     return {
         **dataset_ref(named.name),
         "version": named.version,
         "previous": previous.version,
         "run": run_line(generations.state, own.run),
         "previousRun": run_line(generations.state, previous.run),
-        "code": None if is_same else {"before": code["before"], "after": code["after"]},
+        "code": None if code["before"] == code["after"] else code,
         "inputs": [
             {**dataset_ref(name), "before": earlier.get(name, []), "after": later.get(name, [])}
             for name in sorted({*earlier, *later})
-            if not earlier.get(name) or earlier.get(name) != later.get(name)
+            if earlier.get(name, []) != later.get(name, [])
         ],
     }
 

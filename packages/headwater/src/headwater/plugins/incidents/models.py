@@ -167,9 +167,9 @@ class VersionChange(DatasetRef):
     run: RunSummary
     previousRun: RunSummary
     code: CodeChange | None
-    """Null if both runs reported the same commit."""
+    """Null if both runs reported the same commit, or neither reported one."""
     inputs: list[InputChange]
-    """The inputs whose versions differ or are unknown."""
+    """The inputs whose versions differ; left out if both are unknown."""
 
 
 class CleanDataset(DatasetRef):

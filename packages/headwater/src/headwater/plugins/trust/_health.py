@@ -16,9 +16,10 @@ from functools import cache, partial
 from typing import get_args
 
 from headwater.datasets.replaced_writes import all_writes_of
+from headwater.datasets.singular_tests import only_repeats_singular_tests
 from headwater.errors import ConfigError
 from headwater.events import JobRef, parse_time, shown_time, to_micros
-from headwater.filter_values import is_exposure
+from headwater.filter_values import is_exposure, is_view
 from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
@@ -65,8 +66,8 @@ _KINDS = get_args(ProblemKind)
 _LATEST = 2**62  # microseconds
 LEFT_OUT = "; its pipeline ran again without it"
 """End of the message about a failed task for which `is_left_out` is True."""
-Blocked = dict[RunKey, list[Node]]
-"""The nodes that each failed run blocks."""
+Blocked = dict[RunKey, list[tuple[Node, bool]]]
+"""The nodes that each failed run blocks; True for one that shows data that failed a check."""
 
 
 def health_answer(state: State, stored: FindingStates = ALL_OPEN) -> HealthAnswer:
@@ -122,7 +123,9 @@ def findings_of(state: State, overdue: Overdue | None = None) -> Iterator[Findin
             yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
     for ref in sorted(failing):
         part = failed_part(state, ref)
-        if part is not None and not is_void(state, part):  # void: a test that was not run
+        if part is None or is_void(state, part):  # void: a test that was not run
+            continue
+        if not only_repeats_singular_tests(state, part):
             yield from _findings_of_task(state, part, blocked)
     yield from _doubted_runs(state)
     yield from late_findings(state, overdue)
@@ -170,16 +173,29 @@ def _failed_or_lost(
 def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> Finding:
     """Add the numbers of jobs, datasets and exposures that a failed run blocks to its finding.
 
-    Those that its causes, the failed runs below it, block are included. The finding is changed.
+    Those that its causes, the failed runs below it, block are included. Views and exposures that
+    show data that failed its checks are counted apart. The finding is changed.
     """
     runs = {run.key, *(cause.key for cause in causes_of(state, run))}  # `blocked` is by any of them
     nodes = dict.fromkeys(node for key in runs for node in blocked.get(key, ()))
-    counts = Counter("exposure" if is_exposure(state, node) else node.type for node in nodes)
-    if nodes:
-        kinds = ("job", "dataset", "exposure")
-        *first, last = (counted(counts[kind], kind) for kind in kinds if counts[kind])
-        found["message"] += f"; blocks {' and '.join([*filter(None, [', '.join(first)]), last])}"
+    blocks, shown = (
+        _numbers(state, [node for node, is_shown in nodes if is_shown is wanted])
+        for wanted in (False, True)
+    )
+    found["message"] += f"; blocks {blocks}" if blocks else ""
+    found["message"] += f"; data that failed its checks is shown by {shown}" if shown else ""
     return found
+
+
+def _numbers(state: State, nodes: Iterable[Node]) -> str:
+    """Return the numbers of jobs, datasets, views and exposures as text; empty for no nodes."""
+    counts = Counter(
+        "exposure" if is_exposure(state, node) else "view" if is_view(state, node) else node.type
+        for node in nodes
+    )
+    kinds = ("job", "dataset", "view", "exposure")
+    *first, last = [counted(counts[kind], kind) for kind in kinds if counts[kind]] or [""]
+    return " and ".join([*filter(None, [", ".join(first)]), last])
 
 
 def _findings_of_task(state: State, run: Run, blocked: Blocked) -> Iterator[Finding]:

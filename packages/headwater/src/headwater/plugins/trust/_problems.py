@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, cast
 
 from headwater.events import parse_time, to_micros
-from headwater.filter_values import is_exposure, platform_value, type_of, values_of
+from headwater.filter_values import is_exposure, is_view, platform_value, type_of, values_of
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id, node_ref
@@ -184,6 +184,7 @@ class _Measured:
         above = find_node(self._state, parts[0]["subject"])
         is_part = finding["kind"] == "failed" and above != self._node
         exposures = sum(is_exposure(self._state, node) for node in self._affected)
+        views = sum(is_view(self._state, node) for node in self._datasets)
         jobs = len(self._affected) - len(self._datasets) - exposures
         return {
             "id": self._id,
@@ -197,7 +198,8 @@ class _Measured:
             "at": finding["at"],
             "error": self._error(),
             "links": links_of_run(self._state, run) if run else [],
-            "datasets": len(self._datasets),
+            "datasets": len(self._datasets) - views,
+            "views": views,
             "jobs": jobs,
             "exposures": exposures,
             "affected": [self._node_affected(node) for node in self._affected[:_MOST_AFFECTED]],

@@ -37,7 +37,7 @@ class FindingRef(Answer):
 
 
 class AffectedNode(NodeRef):
-    """A dataset that was not rebuilt, a job that did not run, or an exposure of such a dataset."""
+    """A dataset that was not rebuilt, a job that did not run, or a view or exposure of its data."""
 
     kind: str
     owners: list[str]
@@ -63,7 +63,9 @@ class Problem(Answer):
     links: list[Link]
     """Pages of the run in its orchestrator, such as its log."""
     datasets: int
-    """Number of datasets that were not rebuilt, as far as lineage was reported."""
+    """Number of datasets that were not rebuilt, without views, as far as lineage was reported."""
+    views: int
+    """Number of views that show old data or data with failed checks."""
     jobs: int
     """Number of other jobs that did not run."""
     exposures: int

@@ -71,11 +71,12 @@ def print_problems(answer: models.ProblemsAnswer) -> None:
 
 
 def _affected_text(problem: models.Problem) -> str:
-    """Return the numbers of datasets not rebuilt, jobs not run and exposures, and the owners."""
+    """Return the numbers of datasets not rebuilt, jobs not run, views and exposures, and owners."""
     parts = (
         [f"{counted(problem['datasets'], 'dataset')} not rebuilt"] if problem["datasets"] else []
     )
     parts += [f"{counted(problem['jobs'], 'job')} not run"] if problem["jobs"] else []
+    parts += [f"{counted(problem['views'], 'view')} affected"] if problem["views"] else []
     parts += [f"{counted(problem['exposures'], 'exposure')} affected"] * bool(problem["exposures"])
     parts += [f"owners: {', '.join(problem['owners'])}"] if problem["owners"] else []
     return "; ".join(parts)

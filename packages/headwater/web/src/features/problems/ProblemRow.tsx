@@ -94,9 +94,9 @@ function remedyOf({ kind, remedy }: Problem): string {
 }
 
 /** Counts of what a problem affects, its owners, and a link to the impact. */
-function Affected({ problem: { cause, datasets, jobs, exposures, tags, owners } }: { problem: Problem }): ReactNode {
+function Affected({ problem: { cause, datasets, jobs, views, exposures, tags, owners } }: { problem: Problem }): ReactNode {
   const tier = tags.find(({ value }) => /^tier\b/i.test(value));
-  const counts = [datasets > 0 && PROBLEMS.notRebuilt(datasets), tier && PROBLEMS.tagged(tier.count, tier.value), jobs > 0 && PROBLEMS.jobs(jobs), exposures > 0 && PROBLEMS.exposures(exposures)].filter(Boolean).join(", ");
+  const counts = [datasets > 0 && PROBLEMS.notRebuilt(datasets), tier && PROBLEMS.tagged(tier.count, tier.value), jobs > 0 && PROBLEMS.jobs(jobs), views > 0 && PROBLEMS.views(views), exposures > 0 && PROBLEMS.exposures(exposures)].filter(Boolean).join(", ");
   const whose = owners.length > 0 && PROBLEMS.owners(owners);
   if (!counts && !whose) return null;
   return (
