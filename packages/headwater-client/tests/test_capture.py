@@ -599,7 +599,7 @@ def test_python_script_is_reported_without_declaration(how: str, folder: Path) -
     if how != "off":
         entries = end["job"]["facets"]["lineage"]["entries"]
         sources = [[short(folder, item["name"]) for item in e["inputs"]] for e in entries]
-        assert sources == [["v.parquet"], ["z.parquet"], reads]
+        assert sources == [["v.parquet"], ["z.parquet"], [*reads, "w.main.k"]]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -196,10 +197,16 @@ def test_table_that_pandas_replaces_has_no_earlier_rows(tmp_path: Path) -> None:
     with capturing(Capture()) as capture:
         frame.to_sql("k", engine, if_exists="replace")
         frame.to_sql("n", engine, if_exists="append")
+        with engine.connect() as connection:
+            frame.to_sql("u", connection, if_exists="replace")
+        with closing(sqlite3.connect(tmp_path / "shop.db")) as database:
+            frame.to_sql("c", database, if_exists="replace")
     engine.dispose()
     assert {name: change for name, (change, _) in outputs_of(capture).items()} == {
         "k": "OVERWRITE",
         "n": None,
+        "u": None,  # not committed
+        "c": "OVERWRITE",
     }
 
 

@@ -36,5 +36,17 @@ def test_input_of_step_and_query_feeds_other_outputs() -> None:
     assert sources_of("aq", "q", output("c", "q"), output("d")) == {"c": "q", "d": "aq"}
 
 
+def test_output_without_sources_depends_on_outputs_read_back() -> None:
+    outputs = output("k"), Dataset("n", "c", sources=()), output("d")
+    stated = stated_sources([], outputs, read_back=[("n", "k")])
+    assert {
+        name: "".join(source for _, source in found) for (_, name), found in stated.items()
+    } == {
+        "k": "",
+        "c": "",
+        "d": "k",
+    }
+
+
 def test_repeated_sources_of_an_output_are_merged() -> None:
     assert sources_of("ab", "x", output("c", "a"), output("c", "b"), output("c")) == {"c": "ab"}

@@ -7,7 +7,7 @@ written. The sources of a written one are None if they are unknown.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -42,6 +42,13 @@ class CoarseLineageFacet(DatasetFacet):
 
 
 @attr.define
+class ReadBackFacet(DatasetFacet):
+    """States that a run wrote all rows of an output before it read the output."""
+
+    isReadBack: bool = True
+
+
+@attr.define
 class ExplicitLineageFacet(JobFacet):
     """The facet `lineage` of a job; openlineage-python 1.52 has no class for it."""
 
@@ -55,42 +62,43 @@ class ExplicitLineageFacet(JobFacet):
 def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
     """Return the run with the datasets that were captured; declared ones take precedence.
 
-    Explicit lineage states the sources of each output. One whose sources are unknown gets the facet
-    of `coarse_facet` instead: any input may feed it.
+    Explicit lineage states the sources of each output: inputs, and other outputs that the run read
+    back. An output whose sources are unknown gets the facet of `coarse_facet`: anything that was
+    read before may feed it. One that is a source gets that of `read_back_facet` if all of its rows
+    are from this run.
     """
     declared_inputs = [(item.namespace, item.name) for item in run.inputs]
     declared_outputs = [(item.namespace, item.name) for item in run.outputs]
-    reads, consumed, writes = capture.reads, capture.consumed, capture.writes
+    reads, consumed = capture.reads, capture.consumed
     inputs = [item.key for item in reads] + declared_inputs
     known = {*inputs, *(item.key for item in consumed)}
+    captured = sources_of_writes(capture, inputs, known)
     outputs: list[tuple[Name, tuple[Name, ...] | None]]
     outputs = [(name, None) for name in declared_outputs]
-    outputs += [
-        (item.key, sources if sources is not None else capture.read_before(item, inputs))
-        for item, sources in sources_of_writes(capture, known).items()
-    ]
-    stated = stated_sources(inputs, outputs, [item.key for item in consumed])
+    outputs += [(item.key, sources) for item, (sources, _) in captured.items()]
+    read_back = _read_back(capture, captured)
+    stated = stated_sources(inputs, outputs, [item.key for item in consumed], read_back)
+    inner = {name for sources in stated.values() for name in sources if name not in known}
     fields = _Columns()
     new_inputs = [
         InputDataset(*item.key, facets=fields.facets(item))
         for item in (*reads, *consumed)
         if item.key not in declared_inputs
     ]
-    coarse = {
-        item.key
-        for item, sources in sources_of_writes(capture, known).items()
-        if sources is None and capture.read_before(item, known)
-    }
+
+    def facets(item: Captured) -> dict[str, Any]:
+        _, is_coarse = captured.get(item, ((), False))
+        is_own = item.key in inner and capture.has_own_rows(item.key)
+        return {
+            **fields.facets(item),
+            **change_facet(item),
+            **(coarse_facet() if is_coarse else {}),
+            **(read_back_facet() if is_own else {}),
+        }
+
     new_outputs = [
-        OutputDataset(
-            *item.key,
-            facets={
-                **fields.facets(item),
-                **change_facet(item),
-                **(coarse_facet() if item.key in coarse else {}),
-            },
-        )
-        for item in writes
+        OutputDataset(*item.key, facets=facets(item))
+        for item in capture.writes
         if item.key not in declared_outputs
     ]
     return replace(
@@ -102,17 +110,44 @@ def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
 
 
 def sources_of_writes(
-    capture: Capture, known: Container[Name]
-) -> dict[Captured, tuple[Name, ...] | None]:
-    """Return the sources of the datasets that received rows or a new name; None if unknown.
+    capture: Capture, inputs: Iterable[Name], known: Collection[Name]
+) -> dict[Captured, tuple[tuple[Name, ...], bool]]:
+    """Return the sources of the datasets that received rows or a new name.
 
-    `known` are the datasets that the run lists as inputs.
+    The second value is True if the sources are only possible ones, because they are unknown.
+    `known` are the datasets that the run lists as inputs, `inputs` those of them that were not only
+    read by queries that wrote tables. A source may be another output, unless a query passed it on:
+    the run of the query states this edge.
     """
-    return {
-        item: capture.sources_of(item, known)
-        for item in capture.writes
-        if item.has_rows or item.former
+    written = [item for item in capture.writes if item.has_rows or item.former]
+    outputs = {item.key for item in written}
+    passed = {
+        (source.key, target.key)
+        for query in capture.queries
+        for source in query.inputs
+        for target in query.targets
     }
+    read_back = _read_back(capture, written)
+    found: dict[Captured, tuple[tuple[Name, ...], bool]] = {}
+    for item in written:
+
+        def is_source(name: Name, target: Name = item.key) -> bool:
+            return name in known or (name != target and (name, target) not in passed)
+
+        sources = capture.sources_of(item, {*outputs, *known})
+        is_coarse = sources is None
+        if sources is None:
+            before = capture.read_before(item, [*known, *read_back])
+            is_coarse = any(map(is_source, before))
+            sources = capture.read_before(item, [*inputs, *read_back])
+        found[item] = tuple(filter(is_source, dict.fromkeys(sources))), is_coarse
+    return found
+
+
+def _read_back(capture: Capture, written: Iterable[Captured]) -> list[Name]:
+    """Return the outputs that were read after they were written, without those dropped since."""
+    names = {item.key for item in written}
+    return [name for name in capture.read_back if name in names]
 
 
 def change_facet(item: Captured, producer: str = PRODUCER) -> dict[str, DatasetFacet]:
@@ -132,6 +167,11 @@ def change_facet(item: Captured, producer: str = PRODUCER) -> dict[str, DatasetF
 def coarse_facet(producer: str = PRODUCER) -> dict[str, Any]:
     """Return the facet of an output whose sources are not known exactly."""
     return {"headwater_coarseLineage": CoarseLineageFacet(producer=producer)}
+
+
+def read_back_facet(producer: str = PRODUCER) -> dict[str, Any]:
+    """Return the facet of an output that its run read only after it wrote all of its rows."""
+    return {"headwater_readBack": ReadBackFacet(producer=producer)}
 
 
 def query_runs(

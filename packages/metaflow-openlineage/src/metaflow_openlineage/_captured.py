@@ -24,7 +24,8 @@ class Lineage:
     """The inputs and outputs of a step.
 
     `consumed` are inputs of queries that have outputs. `guessed` are the names of outputs of which
-    only possible sources are known.
+    only possible sources are known. `read_back` are the names of outputs that the step read after
+    it wrote them, `own_rows` those of them of which it wrote all rows.
     """
 
     inputs: list[Dataset]
@@ -32,6 +33,8 @@ class Lineage:
     consumed: list[Dataset] = field(default_factory=list)
     has_captured: bool = False
     guessed: frozenset[Name] = frozenset()
+    read_back: tuple[Name, ...] = ()
+    own_rows: frozenset[Name] = frozenset()
 
     @property
     def filled(self) -> list[Dataset]:
@@ -43,21 +46,24 @@ class Lineage:
         ]
 
     def marked(self) -> list[Dataset]:
-        """Return the outputs; those with unknown sources get a facet that states this.
+        """Return the outputs; those with unknown sources or own rows get facets that state this.
 
         Sources are unknown if a library wrote the data and its origin was lost; the server then
-        takes all inputs of the step as possible sources. A step without inputs needs no facet.
+        takes all inputs of the step as possible sources, and the outputs that it read back. A step
+        with neither needs no facet.
         """
-        from headwater_client._captured_run import coarse_facet
+        from headwater_client._captured_run import coarse_facet, read_back_facet
 
-        return [
-            replace(item, facets={**item.facets, **coarse_facet(PRODUCER)})
-            if self.has_captured
-            and (item.sources is None or name_of(item) in self.guessed)
-            and (self.inputs or self.consumed)
-            else item
-            for item in self.outputs
-        ]
+        is_guess = self.has_captured and bool(self.inputs or self.consumed or self.read_back)
+        marked = []
+        for item in self.outputs:
+            facets = dict(item.facets)
+            if is_guess and (item.sources is None or name_of(item) in self.guessed):
+                facets |= coarse_facet(PRODUCER)
+            if name_of(item) in self.own_rows:
+                facets |= read_back_facet(PRODUCER)
+            marked.append(replace(item, facets=facets))
+        return marked
 
 
 def with_captured(capture: Capture, tables: Mapping[Name, Dataset], declared: Lineage) -> Lineage:
@@ -90,14 +96,21 @@ def with_captured(capture: Capture, tables: Mapping[Name, Dataset], declared: Li
         for item in (*declared.outputs, *writes)
     ]
     written = {name_of(item) for item in writes}
+    filled = {item.key for item in capture.writes if item.has_rows or item.former}
+    inner = (written & filled).difference(known)
+    read_back = tuple(name for name in capture.read_back if name in inner)
     guessed: set[Name] = set()
     for place, item in enumerate(outputs):
         if (name := name_of(item)) in written and item.sources is None:
-            before = capture.read_before(Captured(*name), map(name_of, inputs))
+            others = [other for other in read_back if other != name]
+            before = capture.read_before(Captured(*name), [*map(name_of, inputs), *others])
             outputs[place] = replace(item, sources=datasets_of(before))
-            guessed |= {name} if capture.read_before(Captured(*name), known) else set()
+            is_guess = capture.read_before(Captured(*name), [*known, *others])
+            guessed |= {name} if is_guess else set()
     has_captured = bool(reads or consumed or writes)
-    return Lineage(inputs, outputs, all_consumed, has_captured, frozenset(guessed))
+    own_rows = frozenset(filter(capture.has_own_rows, read_back))
+    about = has_captured, frozenset(guessed), read_back, own_rows
+    return Lineage(inputs, outputs, all_consumed, *about)
 
 
 def _is_artifact(item: Dataset) -> bool:

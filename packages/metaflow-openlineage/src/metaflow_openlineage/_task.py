@@ -189,7 +189,8 @@ class TaskRun:
         )
         if ok:
             self._emit_captured_queries()
-        stated = stated_sources(captured.inputs, captured.filled, captured.consumed)
+        sides = captured.inputs, captured.filled, captured.consumed
+        stated = stated_sources(*sides, captured.read_back)
         job_facets = {**self._job_facets, **facets.lineage(stated)}
         inputs = [*captured.inputs, *captured.consumed]
         self._emit(state, self.ref, run_facets, job_facets, inputs, captured.marked())

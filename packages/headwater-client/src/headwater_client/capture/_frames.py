@@ -174,6 +174,8 @@ def _after_to_sql(capture: Capture, call: Call, found: bool, result: Any) -> Non
     database = database_of(connection)
     if database and (name := database.table((*([schema] if schema else []), str(table)))):
         frame, is_replaced = call.args[0], call.get(4, "if_exists") in ("replace", "delete_rows")
-        is_replaced &= type(connection).__name__ != "Connection"  # whose user may undo it
+        # The user of a connection of SQLAlchemy may undo it; pandas commits one of sqlite3.
+        kind = type(connection)
+        is_replaced &= kind.__name__ != "Connection" or kind.__module__ == "sqlite3"
         change = "OVERWRITE" if is_replaced else None
         capture.add_writes([Captured(*name, sources=origin_of(frame), change=change)])

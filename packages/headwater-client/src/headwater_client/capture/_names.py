@@ -130,6 +130,11 @@ def is_temporary(name: Name) -> bool:
     return name[0].startswith(_TEMPORARY)
 
 
+def is_file(name: Name) -> bool:
+    """Return True if a name is that of a file, a folder or an object of a store."""
+    return name[0].partition("://")[0] in {"file", *_STORES}
+
+
 class Database:
     """A database: the namespace of its tables, and how short names of tables are completed."""
 

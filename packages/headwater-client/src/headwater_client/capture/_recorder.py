@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from headwater_client.capture._names import Name, is_temporary
+from headwater_client.capture._names import Name, is_file, is_temporary
 
 MOST_DATASETS = 1_000
 """Maximum number of inputs, of outputs and of SQL texts of one capture."""
@@ -272,18 +272,23 @@ class Capture:
 
         Those that were are marked as read back, unless a query passes them into another table.
         """
+        items = list(items)
         if is_into_python:
             for item in items:
                 if item.key in self._written - self._read_back:
                     self._read_back.add(item.key)
+                    self._note_read(item.key, at)
                     self._changed(item, "read")
         found = [item for item in items if item.key not in self._written]
         for item in found:
-            first = self._first_reads.setdefault(item.key, at)
-            self._first_reads[item.key] = min(first, at)
-            if first is at:
-                self._newest_read = max(self._newest_read, at)
+            self._note_read(item.key, at)
         return found
+
+    def _note_read(self, name: Name, at: datetime) -> None:
+        first = self._first_reads.setdefault(name, at)
+        self._first_reads[name] = min(first, at)
+        if first is at:
+            self._newest_read = max(self._newest_read, at)
 
     def _add_write(self, item: Captured, kind: str) -> bool:
         """Add a written dataset; return False if it was added before with the same sources.
@@ -376,6 +381,15 @@ class Capture:
             if item.key in self._read_back:
                 found.update(self.sources_of(item, known) or known)
         return {key for key in self._consumed if key[0] in found}
+
+    @property
+    def read_back(self) -> list[Name]:
+        """Return the datasets that were written and then read, in the order of their writes."""
+        return [item.key for item in self._writes.values() if item.key in self._read_back]
+
+    def has_own_rows(self, name: Name) -> bool:
+        """Return True for a written file, and for a table that was emptied or replaced."""
+        return name in self._emptied or is_file(name)
 
     @property
     def writes(self) -> list[Captured]:

@@ -29,6 +29,9 @@ from headwater.projection.derived import newest_of
 from headwater.projection.facet_books import FacetBook, parsed
 from headwater.projection.state import Declared
 
+READ_BACK = "headwater_readBack"
+"""Facet of an output of which the run wrote all rows before it, or a run below it, read them."""
+
 Sources = dict[DatasetName, set[DatasetName]]
 """The sources of each output: the inputs that feed it."""
 
@@ -50,9 +53,9 @@ class Edges:
     partly_stated: set[DatasetName] = field(default_factory=set)
     """Outputs whose sources only some of the runs state; the default sources feed them too."""
     passed: frozenset[DatasetName] = frozenset()
-    """Of one run: the outputs that its SQL text reads after it wrote them."""
+    """Of one run: the outputs that it reads after it wrote them, by its SQL text or `READ_BACK`."""
     replaced: frozenset[DatasetName] = frozenset()
-    """Those of them that the text does not read before."""
+    """Those of them that it does not read before."""
 
     def add(self, other: Edges) -> None:
         """Add the edges of another run, so that inputs of one may feed outputs of the other.
@@ -154,6 +157,8 @@ def run_edges(state: State, run: Run) -> Edges:
     if run.lineage:
         entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
         _take_entries(state, edges, run.key.job, entries)
+        marked = (n for n, use in run.outputs.items() if use.dataset_facets.get(READ_BACK))
+        edges.passed = edges.replaced = frozenset(map(state.identity.primary, marked))
     elif former := former_names(state, run):
         edges.reads |= set(former.values())
         edges.writes |= set(former)
@@ -237,12 +242,10 @@ def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Ent
     edges.default_sources = set()
     edges.stated_sources = {target: set() for target in edges.writes}
     for entry in entries:
-        if entry.is_job:
-            if entry.target in (None, own):
-                edges.reads |= sources_of_entry(state, entry, own)
-        elif entry.target is not None:
-            sources = sources_of_entry(state, entry, own)
+        sources = sources_of_entry(state, entry, own)
+        if not entry.is_job or entry.target in (None, own):
             edges.reads |= sources
+        if not entry.is_job and entry.target is not None:
             target = state.identity.primary(canonical_name(*entry.target))
             edges.stated_sources[target] = edges.stated_sources.get(target, set()) | sources
 

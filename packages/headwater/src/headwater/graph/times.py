@@ -132,11 +132,9 @@ class Times:
         Then its rows may have passed through the dataset within the generation.
         """
         users = [(run, self._own(run)) for run in generation.runs]
-        if any(name in own.passed for _, own in users):
-            return True
         readers = [(run, span_of(self._state, [run])) for run, own in users if name in own.reads]
         writers = [(run, start_of(run) or 0) for run, own in users if name in own.writes]
-        return any(
+        return any(name in own.passed for _, own in users) or any(
             writer is not reader and start <= span.end
             for writer, start in writers
             for reader, span in readers
@@ -147,7 +145,7 @@ class Times:
 
         Such a generation reads only its own rows. One early write is enough, because it replaced
         all rows. If a run both reads and writes the dataset, return False unless its SQL text
-        writes it first.
+        writes it first, or it reported that it, and all runs below it, did.
         """
         if not generation.is_complete or name in generation.partial | generation.kept:
             return False
@@ -156,7 +154,9 @@ class Times:
             return False
         readers = [run for run, own in users if name in own.reads - own.replaced]
         writers = [span_of(self._state, [run]).end for run, own in users if name in own.writes]
-        return all(min(writers, default=inf) <= (start_of(run) or 0) for run in readers)
+        return any(run.lineage and name in own.replaced for run, own in users) or all(
+            min(writers, default=inf) <= (start_of(run) or 0) for run in readers
+        )
 
     def streams(self, generation: Generation, name: DatasetName) -> bool:
         """Return True if a streaming run of a generation read a dataset."""
