@@ -24,9 +24,10 @@ from headwater.datasets.removal import is_gone, removal_of
 from headwater.datasets.writes import newest_write
 from headwater.events import JobRef, parse_time, shown_time, to_micros
 from headwater.events.facets import ErrorMessage
-from headwater.filter_values import type_of
-from headwater.graph.current import generations_of
+from headwater.filter_values import is_view, type_of
+from headwater.graph.current import generations_of, graph_of
 from headwater.graph.generation import Generation
+from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.health.blocked import Blocker, blockers_of, pipeline_of
 from headwater.health.failing import checked_nodes, failing_run
@@ -169,7 +170,17 @@ def _blocked(state: State, node: Node) -> Found | None:
     text = f"not written since {names[0]}{more} failed"
     if type_of(state, node) in ("exposure", "view"):
         text = f"shows data from before {names[0]}{more} failed"
+        if all(_only_creates_views(state, blocker.subject) for blocker in blockers):
+            text = f"reads views that were not created again since {names[0]}{more} failed"
     return Found("blocked", text, since, by)
+
+
+def _only_creates_views(state: State, node: Node) -> bool:
+    """Return True for a job whose outputs are views: if it fails, they still show current rows."""
+    if node.type != "job":
+        return False
+    written = graph_of(state, Level.TASK).edges_of(node.job_ref).writes
+    return bool(written) and all(is_view(state, Node.of_dataset(name)) for name in written)
 
 
 def _shows_failed_data(state: State, shown: list[Blocker], others: list[Blocker]) -> Found:

@@ -79,6 +79,16 @@ def test_table_that_was_not_written_leaves_old_data_in_its_views(
     assert (problem["datasets"], problem["views"], problem["exposures"]) == (2, 2, 1)
 
 
+def test_view_that_could_not_be_created_is_not_said_to_show_old_data(
+    harvest: Harvest, query: Query
+) -> None:
+    harvest(_pedal())
+    harvest(_pedal(), day=2, star="error", top="skipped", copy="skipped")
+    reads = "blocked", "reads views that were not created again since db.main.shop.star failed"
+    assert _health(query, "db.main.top", "board") == [reads] * 2
+    assert _health(query, "db.main.copy")[0][1] == "not written since db.main.shop.star failed"
+
+
 def test_failed_singular_test_is_one_check_and_one_problem(
     harvest: Harvest, query: Query, call: Call, tmp_path: Path
 ) -> None:

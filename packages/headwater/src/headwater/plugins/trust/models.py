@@ -65,7 +65,7 @@ class Problem(Answer):
     datasets: int
     """Number of datasets that were not rebuilt, without views, as far as lineage was reported."""
     views: int
-    """Number of views that show old data or data with failed checks."""
+    """Number of views that show old data or data with failed checks, or were not created again."""
     jobs: int
     """Number of other jobs that did not run."""
     exposures: int
