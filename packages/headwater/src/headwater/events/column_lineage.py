@@ -8,7 +8,7 @@ DIRECT into `dataset`. No single column takes its value from them, so they count
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 from headwater.events._event import Json
@@ -86,6 +86,12 @@ class ColumnLineage(NamedTuple):
 
     columns: dict[str, Legacy]
     links: tuple[ColumnLink, ...]
+
+    def without(self, names: Set[str]) -> ColumnLineage:
+        """Return the lineage of the other columns; `names` are in lower case."""
+        columns = {name: kind for name, kind in self.columns.items() if name.lower() not in names}
+        links = (link for link in self.links if link.target.lower() not in names)
+        return ColumnLineage(columns, tuple(links))
 
 
 def parse_columns(facet: Json) -> ColumnLineage:

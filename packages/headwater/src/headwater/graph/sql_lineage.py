@@ -37,7 +37,6 @@ from headwater.projection.derived import records_of
 from headwater.sql.facet import misread_text_of, plan_text_of, text_of
 from headwater.sql.names import parts_of
 from headwater.sql.text import SqlText, input_of_table
-from headwater.sql.unplaced import without_unplaced
 
 if TYPE_CHECKING:
     from headwater.sql.reader import Origin, Origins, Script, Table
@@ -60,7 +59,9 @@ class SqlLineage:
         self.certain = frozenset(name for name, own in written if not own.has_unknown_columns)
         """The targets for which all used columns and their tables are known."""
         self.unplaced = {name: own.unplaced for name, own in written}
-        """For each target, the names of query columns that go into unknown columns of it."""
+        """For each target, the names of query columns that go into unknown columns of it.
+
+        openlineage-sql takes them for columns of the target, so reported ones do not count."""
         self.passed = frozenset(map(names.dataset, script.passed))
         """The datasets that the text reads after it wrote them."""
         self.replaced = frozenset(map(names.dataset, script.replaced))
@@ -112,7 +113,7 @@ class SqlLineage:
         """
         if target not in self.columns:
             return reported
-        reported = without_unplaced(reported, self.unplaced[target])
+        reported = reported.without(self.unplaced[target])
         own = _verified(state, self.columns[target], reported)
         if target in self.whole & self.certain:
             return own
