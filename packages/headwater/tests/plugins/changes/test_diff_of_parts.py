@@ -100,6 +100,19 @@ def test_difference_of_random_events_equals_that_of_the_whole_states(
     _check(entries, at, tmp_path)
 
 
+def test_run_was_below_its_root_until_its_parent_sent_an_event(build: Any, tmp_path: Path) -> None:
+    query = build.run("START", "q", "query", "08:00:00", parent=("t", "task"))
+    root = {"run": {"runId": "d"}, "job": {"namespace": "demo", "name": "dag"}}
+    query["run"]["facets"]["parent"]["root"] = root
+    events = [
+        build.run("START", "x", "other", "07:00:00"),
+        query,
+        build.run("ABORT", "d", "dag", "08:00:01"),
+        build.run("START", "t", "task", "08:00:02"),
+    ]
+    _check([build.entry(event) for event in events], (0, 2), tmp_path)
+
+
 _DAYS, _TASKS = 4, "abcd"
 _KINDS = (
     "no run", "failed", "no end", "no outputs", "one input", "other input", "more inputs", "schema",

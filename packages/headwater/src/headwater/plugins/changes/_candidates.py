@@ -17,7 +17,6 @@ from headwater.graph.placeholders import derivation, derived_dataset
 from headwater.identity import DatasetName
 from headwater.plugins.changes._steady import Families, Steady, families_of
 from headwater.projection import Run, RunKey, State
-from headwater.projection.derived import descendants_of
 
 _CODE = {SourceCodeLocation.KEY, SourceCode.KEY}
 _REMOVALS = ("DROP", "MOVE", "RENAME")
@@ -112,7 +111,7 @@ class Candidates:
                     yield job.ref
 
     def ended(self) -> Iterator[Run]:
-        """Yield the runs that may have failed in between, with the runs below them."""
+        """Yield the runs that may have failed in between, with those that were ever below them."""
         state, found = self.state, dict[RunKey, Run]()
         for run in deadline.watched(state.runs.values()):
             if run.first is None or run.last is None or run.last <= self.begin:
@@ -121,9 +120,23 @@ class Candidates:
                 continue
             is_open = run.last > self.end or run.first <= self.begin
             if is_open or (run.end is not None and run.end[1] is not EventType.COMPLETE):
-                for member in (run, *descendants_of(state, run)):
-                    found[member.key] = member
+                found |= _ever_below(state, run)
         yield from found.values()
+
+
+def _ever_below(state: State, run: Run) -> dict[RunKey, Run]:
+    """Return a run and the runs that were below it at any moment.
+
+    For example, a run is below the root that it names until its parent sends an event.
+    """
+    found, open_ = {run.key: run}, [run]
+    while open_:
+        for same in state.runs_by_id.get(open_.pop().key.run_id, ()):
+            for key in state.runs[same].children or ():
+                if key not in found:
+                    found[key] = state.runs[key]
+                    open_.append(found[key])
+    return found
 
 
 def users(state: State, name: DatasetName) -> set[JobRef]:
