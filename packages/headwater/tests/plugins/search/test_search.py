@@ -141,7 +141,7 @@ def test_columns_that_only_a_sql_text_names_are_found(build: Any) -> None:
     event = build.run("COMPLETE", "1", "load", "08:00:00")
     event["inputs"] = [build.dataset("postgres://h:5432|shop.public.orders")]
     event["outputs"] = [build.dataset("postgres://h:5432|shop.public.daily")]
-    query = "INSERT INTO daily SELECT gross AS net_revenue FROM orders WHERE is_void = false"
+    query = "INSERT INTO daily (net_revenue) SELECT gross FROM orders WHERE is_void = false"
     event["job"]["facets"]["sql"] = {"query": query}
     state = build.state(event)
     for column, table in (("net_revenue", "daily"), ("gross", "orders"), ("is_void", "orders")):
