@@ -39,8 +39,8 @@ class Statement:
     unnamed: Origins = NONE
     """Origins of values that go into columns whose names are unknown."""
     unplaced: frozenset[str] = frozenset()
-    """The names of these values in the query, in lower case. An INSERT fills columns by position, so
-    they are not the names of the columns."""
+    """The names of these values in the query, in lower case. An INSERT fills columns by position,
+    so they are not the names of the columns."""
     has_unknown_columns: bool = False
     """True if it uses columns that are unknown: those of `*`, or one that may belong to several
     tables."""
