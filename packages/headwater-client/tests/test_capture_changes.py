@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import subprocess
 import sys
@@ -288,6 +289,21 @@ def test_script_does_not_write_a_table_that_existed(script: Script) -> None:
     script.run("load", "CREATE TABLE k AS FROM raw")
     script.run("guard", "CREATE TABLE IF NOT EXISTS k AS FROM extra")
     assert script.upstream("k") == {"raw"}
+
+
+def test_queries_of_the_recording_itself_are_not_recorded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Recording looks up the databases and tables of a connection with queries of its own."""
+    caplog.set_level(logging.DEBUG, "headwater")
+    with capturing(Capture()) as capture, duckdb.connect(str(tmp_path / "shop.duckdb")) as shop:
+        shop.execute("CREATE TABLE t AS SELECT 1 AS a")
+        shop.execute("SELECT a FROM t")
+    assert [query.sql for query in capture.queries] == [
+        "CREATE TABLE t AS SELECT 1 AS a",
+        "SELECT a FROM t",
+    ]
+    assert caplog.messages == []
 
 
 _SCRIPT = """

@@ -18,7 +18,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from headwater_client.capture._origins import forget
-from headwater_client.capture._recorder import Capture, _is_inside, current, log
+from headwater_client.capture._recorder import Capture, _is_inside, current, log, paused
 
 _HERE = "headwater_client.capture"
 _PATCHES = {
@@ -140,7 +140,7 @@ def wrap(
                 else original(*args, **kwargs)
             )
         call = Call(args, kwargs, sys._getframe(1))
-        found = _quiet(before, capture, call)
+        found = _paused(before, capture, call)
         token = _is_inside.set(True) if found else None
         try:
             if call_original:
@@ -150,7 +150,7 @@ def wrap(
         finally:
             if token is not None:
                 _is_inside.reset(token)
-        _quiet(after, capture, call, found, result)
+        _paused(after, capture, call, found, result)
         return result
 
     recorded._headwater = True  # type: ignore[attr-defined]
@@ -205,6 +205,12 @@ def wrap_result(owner: Any, name: str, seen: Callable[[Any], None]) -> None:
 
     returning._headwater = True  # type: ignore[attr-defined]
     setattr(owner, name, property(returning) if isinstance(found, property) else returning)
+
+
+def _paused(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call `before` or `after`, without recording the queries and reads that it makes itself."""
+    with paused():
+        return _quiet(function, *arguments)
 
 
 def _quiet(function: Callable[..., Any], *arguments: Any) -> Any:
