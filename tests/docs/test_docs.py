@@ -14,6 +14,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,16 @@ class Command:
     needs: str
 
     def __str__(self) -> str:
-        return f"{self.page}: {shlex.join(self.words)}"
+        return f"{self.page}: {self.line}"
+
+    @cached_property
+    def line(self) -> str:
+        """The command as typed in a shell."""
+        return shlex.join(self.words)
+
+    def starts_with(self, start: str) -> bool:
+        """Return True if the first words of the command are those of `start`."""
+        return f"{self.line} ".startswith(f"{start} ")
 
 
 def pages() -> list[str]:
@@ -102,6 +112,7 @@ def pages() -> list[str]:
     return [n for n in names if not GENERATED.search(n) and (REPOSITORY / n).exists()]
 
 
+@cache
 def commands() -> list[Command]:
     """Return the commands of all pages, without variables before them."""
     found = []
@@ -187,8 +198,7 @@ def test_command_is_accepted_and_executed_or_marked(
         parse(_COMMANDS[program], arguments, program)
     if program == "./run" and arguments[0] == "lineage":
         parse(_COMMANDS["headwater"], arguments[1:], "headwater")
-    line = shlex.join(command.words)
-    starts = [start for start in EXECUTED if f"{line} ".startswith(f"{start} ")]
+    starts = [start for start in EXECUTED if command.starts_with(start)]
     is_of_lesson = re.fullmatch(r"docs/learn/lessons/[^/]+/README\.md", command.page)
     assert command.needs or starts or is_of_lesson, (
         "no test executes it and its block has no marker 'needs'"
@@ -199,7 +209,7 @@ def test_command_is_accepted_and_executed_or_marked(
 def test_executing_tests_contain_the_command(start: str) -> None:
     text = (REPOSITORY / EXECUTED[start]).read_text()
     assert re.search(rf"[\"' /]{re.escape(start.split()[-1])}\b", text), EXECUTED[start]
-    assert any(f"{shlex.join(command.words)} ".startswith(f"{start} ") for command in commands())
+    assert any(command.starts_with(start) for command in commands())
 
 
 def test_prototype_page_names_existing_settings() -> None:

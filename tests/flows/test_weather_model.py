@@ -104,6 +104,7 @@ def test_rides_of_a_rainy_week_are_adjusted_downwards(training: pd.DataFrame) ->
     assert levels[1] < 0.95 * levels[0]
 
 
+@pytest.mark.replay
 @pytest.mark.parametrize("as_of", [AS_OF, MIDMORNING])
 def test_forecast_does_not_depend_on_later_weather(
     actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime

@@ -14,14 +14,14 @@ MODELS = sorted(Facet.__subclasses__(), key=lambda model: model.KEY)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.KEY)
-@pytest.mark.parametrize("junk", JUNK, ids=repr)
-def test_values_of_an_unexpected_type_are_ignored(model: type[Facet], junk: Any) -> None:
+def test_values_of_an_unexpected_type_are_ignored(model: type[Facet]) -> None:
     empty = model.parse({})
     names = [*model.__annotations__, "taskInstance", "dagRun", "commitMetrics", "root", "job"]
-    parsed = model.parse(dict.fromkeys(names, junk))
-    for name, default in vars(empty).items():
-        value = getattr(parsed, name)
-        assert isinstance(value, str | int | None if default is None else type(default))
+    for junk in JUNK:
+        parsed = model.parse(dict.fromkeys(names, junk))
+        for name, default in vars(empty).items():
+            expected = str | int | None if default is None else type(default)
+            assert isinstance(getattr(parsed, name), expected), (name, junk)
 
 
 def test_keys_of_models_are_unique() -> None:

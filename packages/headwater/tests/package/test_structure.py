@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import headwater
 from headwater import errors
 
@@ -30,16 +28,19 @@ def _imports(file: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
-@pytest.mark.parametrize("name", _MODULES)
-def test_public_names_exist_and_are_documented(name: str) -> None:
-    module = importlib.import_module(name)
-    assert module.__doc__, f"{name} has no docstring"
-    for public in getattr(module, "__all__", ()):
-        assert hasattr(module, public)
-    for public, value in vars(module).items():
-        is_own = getattr(value, "__module__", None) == name and not public.startswith("_")
-        if is_own and (inspect.isclass(value) or inspect.isfunction(value)):
-            assert value.__doc__, f"{name}.{public} has no docstring"
+def test_public_names_exist_and_are_documented() -> None:
+    missing: list[str] = []
+    docstrings: dict[str, str | None] = {}
+    for name in _MODULES:
+        module = importlib.import_module(name)
+        missing += [f"{name}.{n}" for n in getattr(module, "__all__", ()) if not hasattr(module, n)]
+        docstrings[name] = module.__doc__
+        for public, value in vars(module).items():
+            is_own = getattr(value, "__module__", None) == name and not public.startswith("_")
+            if is_own and (inspect.isclass(value) or inspect.isfunction(value)):
+                docstrings[f"{name}.{public}"] = value.__doc__
+    assert missing == []
+    assert [name for name, text in docstrings.items() if not text] == []
 
 
 def test_errors_docstring_lists_every_error() -> None:

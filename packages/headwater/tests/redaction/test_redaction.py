@@ -63,11 +63,11 @@ def test_secret_between_two_windows_of_a_long_text_is_masked(form: str) -> None:
 
 
 @pytest.mark.parametrize("token", forms.TOKENS)
-@pytest.mark.parametrize("form", ["{}", "use {} for it", "x: {}\ny", "f('{}')", "a={},"])
-def test_token_is_masked_anywhere(form: str, token: str) -> None:
-    clean = DEFAULT.redact_text(form.format(token))
-    assert token not in clean
-    assert token[-12:] not in clean
+def test_token_is_masked_anywhere(token: str) -> None:
+    for form in ("{}", "use {} for it", "x: {}\ny", "f('{}')", "a={},"):
+        clean = DEFAULT.redact_text(form.format(token))
+        assert token not in clean, form
+        assert token[-12:] not in clean, form
 
 
 @pytest.mark.parametrize("form", forms.OBJECTS, ids=str)
@@ -77,9 +77,8 @@ def test_everything_below_a_secret_key_is_masked(form: Any) -> None:
     assert "***" in clean
 
 
-@pytest.mark.parametrize("text", forms.HARMLESS_TEXTS)
-def test_harmless_text_is_unchanged(text: str) -> None:
-    assert DEFAULT.redact_text(text) == text
+def test_harmless_text_is_unchanged() -> None:
+    assert [DEFAULT.redact_text(text) for text in forms.HARMLESS_TEXTS] == [*forms.HARMLESS_TEXTS]
 
 
 @pytest.mark.parametrize("value", forms.HARMLESS_OBJECTS, ids=str)
@@ -87,9 +86,12 @@ def test_harmless_object_is_unchanged(value: Any) -> None:
     assert DEFAULT.redact(value) is value
 
 
-@pytest.mark.parametrize("form", [*forms.TEXTS, *forms.TOKENS, *forms.OBJECTS], ids=str)
-def test_raw_event_with_a_secret_is_suspicious(form: Any) -> None:
-    assert DEFAULT.is_suspicious(orjson.dumps({"x": _with(form, forms.SECRET)}))
+def test_raw_event_with_a_secret_is_suspicious() -> None:
+    assert [
+        form
+        for form in (*forms.TEXTS, *forms.TOKENS, *forms.OBJECTS)
+        if not DEFAULT.is_suspicious(orjson.dumps({"x": _with(form, forms.SECRET)}))
+    ] == []
 
 
 @pytest.fixture(scope="module")

@@ -176,15 +176,19 @@ _READERS: dict[str, tuple[str, ...]] = {
 """The command that reads each kind of file; `redact` is a variable."""
 
 
+_ALIASED = "line 2: received the alias *a, expected its value: aliases are not allowed"
+_NESTED = "line 1: received more than 100 levels of lists and mappings"
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("reader", "text", "message"),
     [
-        (_BOMB, "line 2: received the alias *a, expected its value: aliases are not allowed"),
-        ("[" * 20_000, "line 1: received more than 100 levels of lists and mappings"),
-        ("a: {" * 20_000, "line 1: received more than 100 levels of lists and mappings"),
+        *((reader, _BOMB, _ALIASED) for reader in _READERS),
+        ("contract", "[" * 20_000, _NESTED),
+        ("policy", "a: {" * 20_000, _NESTED),
     ],
+    ids=lambda value: value[:8],
 )
-@pytest.mark.parametrize("reader", _READERS)
 def test_yaml_with_aliases_or_deep_nesting_is_rejected(
     reader: str, text: str, message: str, tmp_path: Path, call: Call, monkeypatch: Any
 ) -> None:

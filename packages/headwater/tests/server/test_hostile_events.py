@@ -279,13 +279,12 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Test
         "Accept-Encoding",
     ],
 )
-@pytest.mark.parametrize(
-    "value", ["Basic é", "Bearer é", "Basic ====", "é", "[", "http://[", 'W/"', "\t", "9" * 5_000]
-)
 @pytest.mark.parametrize("key", ["", "secret"])
 def test_invalid_header_causes_no_server_error(
-    clients: dict[str, TestClient], header: str, value: str, key: str
+    clients: dict[str, TestClient], header: str, key: str
 ) -> None:
-    for path in ("/api/v2/nodes", "/healthz", "/api/v1/namespaces"):
+    values = ["Basic é", "Bearer é", "Basic ====", "é", "[", "http://[", 'W/"', "\t", "9" * 5_000]
+    for value in values:
         headers = {header.encode(): value.encode("latin-1")}
-        assert clients[key].get(path, headers=headers).status_code < 500
+        for path in ("/api/v2/nodes", "/healthz", "/api/v1/namespaces"):
+            assert clients[key].get(path, headers=headers).status_code < 500, (path, value)
