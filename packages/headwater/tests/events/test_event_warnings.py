@@ -247,6 +247,7 @@ def test_every_shared_event_is_accepted_or_rejected_without_server_error(
     log.close()
 
 
+@pytest.mark.replay
 def test_events_of_this_stack_have_no_warnings(recorded: Path) -> None:
     for file in sorted((recorded / "openlineage-events" / "this-stack").glob("*.jsonl")):
         for body in _bodies(file):

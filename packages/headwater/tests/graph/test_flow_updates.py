@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def _edges(state: State) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.replay
 @settings(max_examples=60)
 @given(runs=RUNS, data=st.data())
 def test_state_after_each_event_equals_a_new_one(

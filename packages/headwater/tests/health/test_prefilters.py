@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 
 from headwater.events import JobRef
@@ -126,6 +127,7 @@ def test_first_search_finds_models_that_a_manifest_removed(build: Any) -> None:
     assert found["removed"] == ["b"]
 
 
+@pytest.mark.replay
 @settings(max_examples=100)
 @given(runs=RUNS)
 def test_first_search_finds_the_same_nodes_as_a_complete_one(

@@ -517,6 +517,7 @@ _HISTORIES = st.lists(
 )
 
 
+@pytest.mark.replay
 @settings(max_examples=40)
 @given(history=_HISTORIES, later=st.integers(0, 40))
 def test_all_answers_say_the_same_state(

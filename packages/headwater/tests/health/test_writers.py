@@ -254,6 +254,7 @@ def _is_retired(pipeline: _Pipeline, table: str, others: list[_Pipeline]) -> boo
     )
 
 
+@pytest.mark.replay
 @settings(max_examples=150)
 @given(pipelines=_pipelines(st.just(False), st.just(0)), later=_LATER)
 @example(pipelines=[_EAST, _WEST], later=0.4)
@@ -280,6 +281,7 @@ def test_table_is_late_exactly_if_a_current_pipeline_is(
             assert found != "late", table
 
 
+@pytest.mark.replay
 @settings(max_examples=100)
 @given(
     pipelines=_pipelines(st.sampled_from((False, False, True)), st.sampled_from((0, 0, 4))),

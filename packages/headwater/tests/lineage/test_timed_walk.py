@@ -122,6 +122,7 @@ def test_columns_follow_the_times_of_runs(build: Any) -> None:
     assert tree(down) == {"fixes": [{"orders": [{"b": [{"t": []}]}]}]}
 
 
+@pytest.mark.replay
 @settings(max_examples=100)
 @given(runs=RUNS)
 def test_timed_walk_reaches_the_nodes_of_the_graph(runs: list[dict[str, Any]], build: Any) -> None:
@@ -153,6 +154,7 @@ _PLAIN = st.lists(
 _Run = dict[str, Any]
 
 
+@pytest.mark.replay
 @settings(max_examples=100)
 @given(runs=_PLAIN)
 def test_runs_along_a_path_of_a_tree_follow_each_other(runs: list[_Run], build: Any) -> None:

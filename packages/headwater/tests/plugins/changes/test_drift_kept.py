@@ -45,6 +45,7 @@ def _body(build: Any, event: dict[str, Any], number: int) -> Any:
     return body | {"inputs" if event["by"] == "reads" else "outputs": [dataset]}
 
 
+@pytest.mark.replay
 @settings(max_examples=100)
 @given(events=st.lists(_EVENT, min_size=2, max_size=8))
 def test_changes_after_each_event_equal_those_of_a_new_projection(
