@@ -49,6 +49,16 @@ def test_handoff_connects_inputs_and_outputs_of_two_jobs(
     assert [(edge["from"][-1], edge["to"][-1]) for edge in over["edges"]] == [("a", "c")]
 
 
+def test_rows_of_earlier_runs_are_sources_of_a_run_that_did_not_read_back(build: Any) -> None:
+    """A run reads back a dataset if it wrote all rows before it read them, and states this."""
+    entries = into(dataset("t"), dataset("b")), into(dataset("o"), dataset("t"))
+    state = build.state(
+        run_event("load", reads="a", writes="t", run="l", time="2026-03-25T11:00:00Z"),
+        run_event("script", *entries, reads="b t", writes="t o", run="s"),
+    )
+    assert above(state, "o") == {"script", "t", "load", "a"}
+
+
 def test_handoff_comes_from_all_inputs_even_if_an_output_states_its_own(build: Any) -> None:
     state = build.state(
         run_event(
