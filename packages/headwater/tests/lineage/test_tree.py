@@ -37,6 +37,28 @@ def test_repeated_nodes_of_a_tree_are_marked(build: Any) -> None:
     )
 
 
+def test_job_is_shown_again_for_an_output_whose_sources_are_unknown(build: Any) -> None:
+    load = build.run("COMPLETE", "1", "j1", "08:00:00", reads=("db|a",), writes=("db|b", "db|c"))
+    load["outputs"][0]["facets"] = {"headwater_coarseLineage": {"isCoarse": True}}
+    state = build.state(
+        load,
+        build.run("COMPLETE", "2", "j2", "08:00:00", reads=("db|b", "db|c"), writes=("db|d",)),
+    )
+    up = tree_answer(state, "d", "up")["up"]
+    job = {"j1": [{"a": []}]}
+    assert names(up) == {"d": [{"j2": [{"b": [job]}, {"c": [job]}]}]}
+
+
+@pytest.mark.parametrize("level", ["pipeline", "task", "query"])
+def test_edges_of_every_level_are_stated_by_the_inputs_and_outputs_of_runs(level: Any, build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",))
+    )
+    (job,) = tree_answer(state, "b", "up", level=level)["up"]["children"]
+    for leaf in (job, *job["children"]):
+        assert [statement["kind"] for statement in leaf["statedBy"]] == ["datasets"]
+
+
 def test_long_chain_does_not_exceed_the_stack(build: Any) -> None:
     events = [
         build.run("COMPLETE", f"r{i}", f"j{i}", "08:00:00", reads=(f"db|d{i}",),
