@@ -50,7 +50,9 @@ def test_job_is_shown_again_for_an_output_whose_sources_are_unknown(build: Any) 
 
 
 @pytest.mark.parametrize("level", ["pipeline", "task", "query"])
-def test_edges_of_every_level_are_stated_by_the_inputs_and_outputs_of_runs(level: Any, build: Any) -> None:
+def test_edges_of_every_level_are_stated_by_the_inputs_and_outputs_of_runs(
+    level: Any, build: Any
+) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",))
     )
@@ -222,3 +224,15 @@ def test_control_tree_of_two_jobs_above_each_other(build: Any) -> None:
     )  # fmt: skip
     tree = tree_answer(state, "job:demo:one", "both", level="task", control=True)
     assert [child["name"] for child in tree["up"]["children"]] == ["other", "other"]
+
+
+def test_control_tree_of_a_pipeline_has_the_tasks_of_its_last_run_with_tasks(build: Any) -> None:
+    after = {"jobDependencies": {"upstream": [{"job": {"namespace": "demo", "name": "dag"}}]}}
+    state = build.state(
+        build.run("COMPLETE", "1", "dag", "08:00:00", kind=DAG),
+        build.run("COMPLETE", "t", "dag.load", "08:00:01", kind=TASK, parent=("1", "dag")),
+        build.run("START", "2", "dag", "09:00:00", kind=DAG),
+        build.run("COMPLETE", "r", "report", "08:30:00", facets=after),
+    )
+    tree = tree_answer(state, "job:demo:report", "up", level="task", control=True)
+    assert names(tree["up"]) == {"report": [{"dag": [{"dag.load": []}]}]}
