@@ -233,6 +233,20 @@ def test_selection_of_other_tests_does_not_hide_a_failed_test(build: Any) -> Non
     assert _failed_tests(build.state(*before, *removed, *tests_at("10", **selections[0]))) == []
 
 
+def test_check_that_a_validation_no_longer_makes_does_not_count(build: Any) -> None:
+    """Only `dbt test` can leave tests out."""
+
+    def validated(run: str, time: str, **results: bool) -> Any:
+        found = [{"assertion": name, "success": passed} for name, passed in results.items()]
+        event = build.run("COMPLETE", run, "validate", time, reads=("db|t",))
+        event["inputs"][0]["inputFacets"] = {"dataQualityAssertions": {"assertions": found}}
+        return event
+
+    first = validated("1", "08:00:00", unique=False, not_null=True)
+    assert _failed_tests(build.state(first)) == ["t"]
+    assert _failed_tests(build.state(first, validated("2", "09:00:00", positive=True))) == []
+
+
 @pytest.mark.parametrize(
     ("expected", "actual", "fails"),
     [
