@@ -45,7 +45,7 @@ def test_job_is_shown_again_for_an_output_whose_sources_are_unknown(build: Any) 
         build.run("COMPLETE", "2", "j2", "08:00:00", reads=("db|b", "db|c"), writes=("db|d",)),
     )
     up = tree_answer(state, "d", "up")["up"]
-    job = {"j1": [{"a": []}]}
+    job: dict[str, Any] = {"j1": [{"a": []}]}
     assert names(up) == {"d": [{"j2": [{"b": [job]}, {"c": [job]}]}]}
 
 

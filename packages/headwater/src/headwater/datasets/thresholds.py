@@ -12,7 +12,8 @@ import re
 
 from headwater.datasets.assertions import Assertion
 
-_CONDITION = re.compile(r"\s*(>=|<=|!=|<>|==|=|>|<)\s*(\d+)\s*")
+_COUNT = re.compile(r"[0-9]{1,18}")
+_CONDITION = re.compile(rf"\s*(>=|<=|!=|<>|==|=|>|<)\s*({_COUNT.pattern})\s*")
 _OPERATORS = {
     ">": operator.gt,
     ">=": operator.ge,
@@ -29,7 +30,7 @@ def with_threshold(assertion: Assertion) -> Assertion:
     """Return the assertion of a dbt test; as a warning if its failures do not meet `error_if`."""
     actual = str(assertion.reported.get("actual"))
     condition = _CONDITION.fullmatch(str(assertion.reported.get("expected")))
-    if assertion.passed is not False or condition is None or not actual.isdecimal():
+    if assertion.passed is not False or condition is None or not _COUNT.fullmatch(actual):
         return assertion
     is_error = _OPERATORS[condition[1]](int(actual), int(condition[2]))
     return assertion if is_error else assertion._replace(is_warning=True)

@@ -40,4 +40,4 @@ def reports_indirect(facet: Json) -> bool:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,18}", text))

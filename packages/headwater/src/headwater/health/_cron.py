@@ -37,8 +37,11 @@ _NAMES: tuple[dict[str, int], ...] = (
     {name: number for number, name in enumerate(_DAYS)},
 )
 """Words for the values of each of the five fields."""
-_PART = re.compile(r"(\*|\w+)(?:-(\w+))?(?:/(\d+))?")  # first, last and step
-_INTERVAL = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
+_END = r"[a-z]{3}|[0-9]{1,4}"
+_PART = re.compile(rf"(\*|{_END})(?:-({_END}))?(?:/([0-9]{{1,4}}))?")  # first, last and step
+_INTERVAL = re.compile(
+    r"(?:([0-9]{1,9}) days?, )?([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]{1,6})?"
+)
 _MOST_DAYS = 400  # searched for the next times: more than a year
 _OFFSETS = sorted(
     (timedelta(minutes=minutes) for minutes in range(-12 * 60, 14 * 60 + 1, 15)), key=abs

@@ -75,11 +75,17 @@ def start_of_run(state: State, run: Run, above: Run) -> Start | None:
 
 
 def times_after(start: Start) -> tuple[int, int] | None:
-    """Return the next two times of the stated schedule after a start; None if unknown."""
+    """Return the next two times of the stated schedule after a start.
+
+    None if they are unknown or after the year 9999.
+    """
     if start.schedule is None:
         return None
     nominal = None if start.nominal is None else from_micros(start.nominal)
-    times = next_times(start.schedule, from_micros(start.at), start.zone, nominal)
+    try:
+        times = next_times(start.schedule, from_micros(start.at), start.zone, nominal)
+    except OverflowError:
+        return None
     return (to_micros(times[0]), to_micros(times[1])) if times else None
 
 

@@ -47,8 +47,8 @@ def doubt_of_completion(run: Run) -> str | None:
         return None
     if had_error_before_completion(run):
         return f"reported an error, and later that it completed; {_BY_HAND}"
-    version = str(run.facets.get("processing_engine").get("version"))
-    is_old = not version.partition(".")[0].isdecimal() or int(version.partition(".")[0]) < 3
+    major = str(run.facets.get("processing_engine").get("version")).partition(".")[0]
+    is_old = not major.isdecimal() or major in ("0", "1", "2")
     if not is_old and _is_before_completion(run, Airflow.KEY):
         return f"did not itself report that it completed; {_BY_HAND}"
     return None
