@@ -33,6 +33,7 @@ from headwater.events._explicit_lineage import with_lineage_datasets
 from headwater.events._sql_datasets import with_sql_datasets
 from headwater.events._times import parse_time, to_micros
 from headwater.events.job_names import canonical_job, is_dbt_test
+from headwater.table_formats import with_true_versions, without_logs
 
 
 def load(raw: bytes | str) -> Any:
@@ -59,8 +60,8 @@ def load_plain(raw: bytes) -> tuple[bytes, Any]:
 def parse_event(body: Any, digest: str) -> Event:
     """Parse a decoded body whose identity is `digest`. Raises EventError.
 
-    Names of dbt jobs become equal for all commands, outputs of dbt tests are dropped, and the
-    datasets that explicit lineage or the SQL text names are added or corrected.
+    Names of dbt jobs become equal for all commands, outputs of dbt tests and logs of tables are
+    dropped, and the datasets that explicit lineage or the SQL text names are added or corrected.
     """
     event = _object(body, "$")
     time = _time(event.get("eventTime"))
@@ -73,7 +74,7 @@ def parse_event(body: Any, digest: str) -> Event:
     ref = canonical_job(ref, facets)
     inputs = _datasets(event.get("inputs"), "inputs", "inputFacets")
     outputs = _datasets(event.get("outputs"), "outputs", "outputFacets")
-    outputs = () if is_dbt_test(facets) else outputs
+    inputs, outputs = without_logs(inputs), () if is_dbt_test(facets) else without_logs(outputs)
     if "lineage" in facets:
         inputs, outputs = with_lineage_datasets(facets["lineage"], ref, inputs, outputs)
     inputs, outputs = with_sql_datasets(facets, inputs, outputs)
@@ -83,6 +84,7 @@ def parse_event(body: Any, digest: str) -> Event:
     run_id = run_id_of(_text(run.get("runId"), "run.runId"))
     run_facets = with_parent(_facets(run.get("facets")))
     type_ = _type(event.get("eventType"))
+    inputs, outputs = with_true_versions(inputs, outputs, is_start=type_ is EventType.START)
     return RunEvent(time, digest, type_, run_id, run_facets, ref, facets, inputs, outputs)
 
 
