@@ -51,6 +51,7 @@ from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import parsed
+from headwater.sql.facet import may_merge
 
 _Origin = tuple[Run | None, Generation, Edges]
 """A run, its generation and the edges of the generation that count; without a run, a declaration.
@@ -369,14 +370,16 @@ def reports_every_use(state: State, run: Run) -> bool:
     """Return True if the column lineage of a run has every use of the columns that it read.
 
     Its producer reports filters, joins and groupings, its SQL text could be read, or a person
-    stated its lineage.
+    stated its lineage. Of a MERGE, Spark's listener does not report the conditions.
     """
     if run.lineage:
         return True
     sql = sql_lineage(state, run)
     read = sql.certain if sql is not None and sql.is_complete else frozenset()
+    is_merge = may_merge(run.key.job.name)
     return all(
-        use.dataset_facets.reports_indirect() or state.identity.primary(name) in read
+        (use.dataset_facets.reports_indirect() and not is_merge)
+        or state.identity.primary(name) in read
         for name, use in run.outputs.items()
     )
 

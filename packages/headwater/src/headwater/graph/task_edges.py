@@ -3,8 +3,10 @@
 A Spark application or an Airflow task runs several queries. An input of one query does not feed an
 output of another: data is assumed to pass between queries only through datasets. There are two
 exceptions. If the queries that write an output read nothing, the inputs of earlier queries without
-outputs feed it, because the application may have passed them on in memory. A dataset that only the
-task run itself reports, and no run below it, feeds all outputs or is fed by all inputs.
+outputs feed it, because the application may have passed them on in memory. The same applies to a
+MERGE that only reads its own output: of one that `foreachBatch` starts, Spark does not report the
+source. A dataset that only the task run itself reports, and no run below it, feeds all outputs or
+is fed by all inputs.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from headwater.events.facets import Sql
 from headwater.graph.levels import Levels
 from headwater.graph.run_edges import Edges, Sources
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, State, start_of
 from headwater.projection.derived import parent_of
+from headwater.sql.facet import may_merge
 
 _AS_SELECT = "_as_select"
 Part = tuple[Run, Edges]
@@ -53,17 +57,20 @@ def _sources_by_query(queries: Iterable[Part]) -> Sources:
     """Return the sources of the outputs of queries.
 
     An output whose queries read nothing gets the inputs of the queries that only read and that
-    started before its last write ended.
+    started before its last write ended. So does one that a MERGE without a text fills from itself.
     """
     found: Sources = defaultdict(set)
+    merged: set[DatasetName] = set()
     ends: dict[DatasetName, int] = {}
     only_reading = [part for part in queries if not part[1].writes]
     for run, edges in queries:
         for name in edges.writes:
             found[name] |= edges.sources_of(name)
             ends[name] = max(ends.get(name, 0), run.last or 0)
+        if may_merge(run.key.job.name) and not run.code.get(Sql.KEY):
+            merged |= edges.writes
     for name, sources in found.items():
-        for run, edges in [] if sources else only_reading:
+        for run, edges in [] if sources - ({name} & merged) else only_reading:
             if (start_of(run) or 0) <= ends[name]:
                 sources |= edges.reads
     return dict(found)

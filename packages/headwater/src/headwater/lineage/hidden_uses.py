@@ -30,6 +30,7 @@ from headwater.graph.lifecycle import removes_data
 from headwater.graph.placeholders import derived_dataset, is_job
 from headwater.identity import DatasetName, folders_above, is_location
 from headwater.projection import Run, State
+from headwater.projection.derived import parent_of
 from headwater.runs.summary import newest_run
 
 _WORD = re.compile(r"\w+")
@@ -119,28 +120,50 @@ def jobs_with_table_in_text(
 
     The text reads from a table of this name. With a column, it names the table in any way, as in
     CREATE INDEX or in an argument of CALL, except to fill it, and contains the column or a star.
+    A path is named as in Spark, or by its last two parts, as with a table in a catalog.
 
     `field` is the column; None means any use of the table. A text that was read completely is
-    left out: its reads are known. Only the newest run of each job counts.
+    left out: its reads are known. Only the newest run of each job counts, and those beside it under
+    the same parent run: Spark's listener gives all statements of a kind one name.
     """
     state = generations.state
     names = sorted({name, *state.identity.names(name)})
     found: set[JobRef] = set()
     used = None if field is None else _used(field)
-    for alias in names:
-        if "/" in alias.name:
-            continue  # a path, which SQL texts do not name as a table
-        last = alias.name.rpartition(".")[2]
-        word = (_WORD.findall(last.casefold()) or [""])[-1]
-        for ref in _texts_by_word(state).get(word, ()):
-            deadline.check()
-            run, text = _text_of(state, ref)
-            if run is None or (used and not used.search(text)) or _reports(state, run, alias):
+    for alias in (other for listed in names for other in _in_texts(state, listed)):
+        for ref, run, text in _texts_with(state, alias):
+            if (used and not used.search(text)) or _reports(state, run, alias):
                 continue
             table = _read_of(alias) if field is None else _named_as(alias)
             if _may_read(generations, run, alias, table, text):
                 found.add(ref)
     return found
+
+
+def _in_texts(state: State, name: DatasetName) -> Iterator[DatasetName]:
+    """Yield a name, and for a path, the tables that texts may call it."""
+    yield name
+    if "/" not in name.name:
+        return
+    *_, above, last = ("", *name.name.strip("/").split("/"))
+    yield name._replace(name=f"{above.removesuffix('.db')}.{last}")
+    place = re.compile(
+        r"\btable\s+(?:if\s+not\s+exists\s+)?(?P<table>[\w.`]+)[^;]*?\blocation\s+"
+        rf"['\"](?:[^'\"]*/)?{re.escape(name.name.strip('/'))}/?['\"]",
+        re.IGNORECASE,
+    )
+    for _, _, text in _texts_with(state, name):
+        for match in place.finditer(text):
+            yield name._replace(name=match["table"].replace("`", ""))
+
+
+def _texts_with(state: State, name: DatasetName) -> Iterator[tuple[JobRef, Run, str]]:
+    """Yield the SQL texts, with job and run, that contain the last word of a name."""
+    last = re.split(r"[./]", name.name.casefold().rstrip("/"))[-1]
+    word = (_WORD.findall(last) or [""])[-1]
+    for ref in _texts_by_word(state).get(word, ()):
+        deadline.check()
+        yield from ((ref, run, text) for run, text in _texts_of(state, ref))
 
 
 def _used(field: str) -> re.Pattern[str]:
@@ -150,19 +173,25 @@ def _used(field: str) -> re.Pattern[str]:
 
 @once_an_event
 def _texts_by_word(state: State) -> dict[str, list[JobRef]]:
-    """Return the jobs by each word of the SQL text of their newest run, in lower case."""
+    """Return the jobs by each word of the SQL texts of their newest runs, in lower case."""
     found: dict[str, list[JobRef]] = defaultdict(list)
     for ref in deadline.watched(list(state.jobs)):
-        for word in set(_WORD.findall(_text_of(state, ref)[1].casefold())):
+        texts = {text.casefold() for _, text in _texts_of(state, ref)}
+        for word in {word for text in texts for word in _WORD.findall(text)}:
             found[word].append(ref)
     return found
 
 
-def _text_of(state: State, ref: JobRef) -> tuple[Run | None, str]:
-    """Return the newest run of a job with its SQL text; empty if it has none."""
-    run = newest_run(state, ref)
-    text = run.code.get(Sql.KEY).get("query") if run is not None else None
-    return run, text if isinstance(text, str) else ""
+def _texts_of(state: State, ref: JobRef) -> list[tuple[Run, str]]:
+    """Return the SQL texts of the newest run of a job and of those under the same parent run."""
+    newest = newest_run(state, ref)
+    if newest is None:
+        return []
+    parent = parent_of(state, newest)
+    beside = (parent.children or set()) & state.jobs[ref].runs if parent else set()
+    runs = [newest, *(state.runs[key] for key in sorted(beside - {newest.key}))]
+    texts = ((run, run.code.get(Sql.KEY).get("query")) for run in runs)
+    return [(run, text) for run, text in texts if isinstance(text, str)]
 
 
 def views_with_star(generations: Generations, column: Column) -> list[str]:
@@ -203,10 +232,9 @@ def _read_of(name: DatasetName) -> re.Pattern[str]:
 
     The group `above` of a match has the qualifiers before the table, such as `shop.public.`.
     """
-    table = re.escape(name.name.rpartition(".")[2])
     return re.compile(
         rf"(?:\b(?:from|join|using|update)\s|,)\s*(?P<above>(?:{_ABOVE})*)"
-        rf"[\"`\[]?{table}(?![\w.])",
+        rf"{_spelled(name)}(?![\w.])",
         re.IGNORECASE,
     )
 
@@ -217,13 +245,19 @@ def _named_as(name: DatasetName) -> re.Pattern[str]:
     The group `filled` matches if the statement only creates, fills or removes the table: a job
     that writes a column is changed with it.
     """
-    table = re.escape(name.name.rpartition(".")[2])
     return re.compile(
         r"(?P<filled>\b(?:into|overwrite|copy|truncate"
         r"|(?:create|drop|truncate|overwrite)\s[\w\s]{0,40}?\b(?:table|view|exists))\s+)?"
-        rf"(?<![\w.])(?P<above>(?:{_ABOVE})*)[\"`\[]?{table}(?!\w)",
+        rf"(?<![\w.])(?P<above>(?:{_ABOVE})*){_spelled(name)}(?!\w)",
         re.IGNORECASE,
     )
+
+
+def _spelled(name: DatasetName) -> str:
+    """Return the pattern of the last part of a table, or of a path as in Spark, in backticks."""
+    if "/" in name.name:
+        return rf"`(?:[^`]*/)?{re.escape(name.name.strip('/'))}/?`"
+    return rf"[\"`\[]?{re.escape(name.name.rpartition('.')[2])}"
 
 
 def _reports(state: State, run: Run, name: DatasetName) -> bool:
@@ -262,9 +296,12 @@ def _may_read(
     listed = own.reads | own.writes
     if state.identity.primary(name) in listed and not _is_only_in_text(state, run, name):
         return False  # judged by its column lineage
+    if "/" in name.name:
+        return True  # the path is in the text
     above = name.name.rpartition(".")[0]
     schema = above.rpartition(".")[2].lower()
-    is_next_to_others = any(
+    is_placed = not above and name not in state.identity  # a text gave it a location
+    is_next_to_others = is_placed or any(
         (other.namespace, other.name.rpartition(".")[0]) == (name.namespace, above)
         for other in listed
     )

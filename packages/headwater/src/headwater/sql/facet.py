@@ -13,6 +13,9 @@ _READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
 _MISREAD = re.compile(r"\b(?:merge\s+into|pivot|unpivot|stack|group\s+by)\b", re.IGNORECASE)
 """Statements and functions whose columns Spark's listener reports wrongly or incompletely."""
 
+_MERGES = re.compile(r"\.(?:execute_merge_into_command|replace_data|write_delta)(?:\.|$)")
+"""Names that Spark's listener gives to queries that change some rows of a table."""
+
 
 def text_of(facet: Mapping[str, Any]) -> str | None:
     """Return the SQL text of a sql facet; None if there is none or if it should not be read."""
@@ -39,6 +42,16 @@ def change_of(facet: Mapping[str, Any]) -> TableChange | None:
     """Return the change of whole tables that the text of a sql facet makes; None for others."""
     text = facet.get("query")
     return table_change(text) if isinstance(text, str) else None
+
+
+def may_merge(job: str) -> bool:
+    """Return True for a query of Spark that may be a MERGE, by the name of its job.
+
+    It keeps the other rows of its table. The listener reports neither the columns of its ON and
+    WHEN conditions nor, with Iceberg, its source. Only the SQL text has them; a MERGE of Delta's or
+    Spark's API has no text.
+    """
+    return _MERGES.search(job) is not None
 
 
 def can_read_sql() -> bool:

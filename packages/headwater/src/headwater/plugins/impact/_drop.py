@@ -57,6 +57,11 @@ from headwater.plugins.impact._dbt_config import (
     table_options,
 )
 from headwater.plugins.impact._impact import impact
+from headwater.plugins.impact._spark import (
+    jobs_with_jdbc,
+    jobs_with_partition,
+    statements_of_unknown_tables,
+)
 from headwater.projection import Run, RunState, State
 from headwater.runs.summary import condition_of, newest_run
 from headwater.text import counted
@@ -98,6 +103,8 @@ def drop_verdict(
                 "depend on rows that it filters, joins, groups or sorts", _names(rows)),
         _reason("sql_text", "job", "uses it in its SQL text", "use it in their SQL texts",
                 naming),
+        _reason("sql_text", "job", "selects partitions by it", "select partitions by it",
+                jobs_with_partition(generations, column)),
         _reason("check", "check", "names it, and fails without it",
                 "name it, and fail without it", checks_with_column(generations.state, column)),
         _reason("dbt_config", "job", "names it in its dbt configuration",
@@ -116,6 +123,14 @@ def drop_verdict(
         _reason("unknown_use", "job", "reads the dataset, and its use of columns is unknown",
                 "read the dataset, and their use of columns is unknown",
                 _unknown_uses(generations, root)),
+        _reason("unknown_use", "job", "of Spark reads the dataset through JDBC, perhaps with a"
+                " query that uses the column",
+                "of Spark read the dataset through JDBC, perhaps with queries that use the column",
+                jobs_with_jdbc(generations, root.dataset_name)),
+        _reason("unknown_use", "statement", "of Spark, beside those that use the dataset, changes"
+                " an unknown table",
+                "of Spark, beside those that use the dataset, change unknown tables",
+                statements_of_unknown_tables(generations, root.dataset_name)),
         _reason("unknown_use", "job", "of dbt reads the dataset, but its SQL text does not name it,"
                 " so a hook, a macro or a condition of the model may use the column",
                 "of dbt read the dataset, but their SQL texts do not name it, so hooks, macros or"
