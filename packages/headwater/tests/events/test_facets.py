@@ -62,3 +62,8 @@ def test_equal_facets_are_parsed_once() -> None:
     assert one is other
     assert one.tags == [Tag("k", "", "", "")]
     assert books[0].parsed(JobType) == JobType.parse({})
+
+
+def test_tags_without_a_key_are_ignored() -> None:
+    listed = [{"key": "pii", "value": "true"}, {"value": "true"}, {"key": "", "value": "x"}]
+    assert [tag.key for tag in Tags.parse({"tags": listed}).tags] == ["pii"]

@@ -359,3 +359,12 @@ def test_truncate_in_spark_is_read_from_the_sql_text(build: Any) -> None:
         for state in map(change, ("truncate table lake.shop.t", "delete from lake.shop.t where a"))
     ]
     assert [removal and removal["kind"] for removal in removed] == ["emptied", None]
+
+
+@pytest.mark.parametrize("kind", ["CREATE", "OVERWRITE"])
+def test_change_of_an_input_that_removes_nothing_is_ignored(kind: str, build: Any) -> None:
+    read = _copy(build, "2", "report", "10:20:00", "t", "r")
+    read["inputs"][0]["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": kind}}
+    state = build.state(_copy(build, "1", "load", "10:00:00", "a", "t"), read)
+    assert not state.datasets[find_dataset(state, "t").dataset_name].lifecycle
+    assert _tree(state, "r") == {"report", "t", "load", "a"}

@@ -54,6 +54,8 @@ def _why(state: State, node: str) -> list[tuple[Any, ...]]:
 
 
 def test_table_is_late_by_the_rhythm_of_its_writes(build: Any) -> None:
+    early = at(build.state(*_nights(build)), "2025-11-14T09:00:00Z")
+    assert not lateness_answer(early, "db:raw")["isLate"]  # 1.4 of the intervals passed
     state = at(build.state(*_nights(build)), "2025-11-14T18:00:00Z")
     result = lateness_answer(state, "db:raw")
     assert (result["everySeconds"], result["isLate"]) == (86_400, True)

@@ -92,6 +92,12 @@ def test_joins_do_not_depend_on_order() -> None:
     assert classes[0][0] == ("arn:aws:glue:eu-west-1:1", "table/db/t")
 
 
+def test_symlink_to_the_dataset_itself_is_ignored() -> None:
+    identity = Identity()
+    name = identity.add(_linked("s3a://lake|t", ("s3://lake", "t", "LOCATION")))
+    assert (identity.symlinks, identity.names(name)) == (set(), [name])
+
+
 def test_symlink_without_a_name_is_ignored() -> None:
     identity = Identity()
     broken = {"identifiers": [{"namespace": "a"}, "text", {"namespace": "", "name": ""}]}

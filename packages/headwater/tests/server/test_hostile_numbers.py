@@ -90,3 +90,18 @@ def test_version_of_the_producer_decides_if_all_uses_of_columns_are_reported(
 ) -> None:
     producer = f"https://github.com/OpenLineage/OpenLineage/tree/{version}/integration/spark"
     assert reports_indirect({"_producer": producer, "fields": {}}) is is_complete
+
+
+@pytest.mark.parametrize(
+    ("fields", "dataset", "is_complete"),
+    [("DIRECT", None, False), ("INDIRECT", None, True), ("DIRECT", "INDIRECT", True)],
+)
+def test_unknown_producer_reports_all_uses_of_columns_if_it_reports_an_indirect_one(
+    fields: str, dataset: str | None, is_complete: bool
+) -> None:
+    direct, whole = (
+        [{"namespace": "db", "name": "a", "field": "y", "transformations": [{"type": type_}]}]
+        for type_ in (fields, dataset)
+    )
+    facet = {"fields": {"x": {"inputFields": direct}}, "dataset": whole if dataset else []}
+    assert reports_indirect(facet) is is_complete

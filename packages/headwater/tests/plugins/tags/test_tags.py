@@ -208,3 +208,13 @@ def test_tagged_columns_have_a_status_and_a_path(build: Any) -> None:
     inherited = {name for name, text in expected.items() if text.startswith(("der", "pos"))}
     others = {f"{t['name']}.{t['field'] or '*'}" for t in tags_answer(state, key="pii")["items"]}
     assert inherited <= others
+
+
+def test_output_without_column_lineage_possibly_inherits_all_tags(build: Any) -> None:
+    """Another output of the same run has column lineage."""
+    run = makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]})
+    run["outputs"].append(build.dataset("db|copy"))
+    state = build.state(tagged(build, "db|raw", *_PII), run)
+    assert _texts(tags_answer(state, "copy")["items"]) == {
+        "copy pii < raw.email", "copy tier < raw.email",
+    }  # fmt: skip
