@@ -108,6 +108,22 @@ def test_overview_fits_a_screen_and_names_the_command_for_the_rest(
     assert lines[-2] == "  … 28 more: headwater tree dataset:db:raw --up"
 
 
+@pytest.mark.parametrize(("owners", "shown"), [((), "not reported"), (("Mia", "Tom"), "Mia, Tom")])
+def test_overview_shows_the_owners(
+    owners: tuple[str, ...], shown: str, tmp_path: Path, build: Any, call: Call
+) -> None:
+    event = build.run("COMPLETE", "1", "load", "08:00:00")
+    listed = {"owners": [{"name": owner} for owner in owners]}
+    event["outputs"] = [build.dataset("db|raw", ownership=listed)]
+    (tmp_path / "events.jsonl").write_bytes(orjson.dumps(event))
+    database = str(tmp_path / "log.db")
+    call("ingest", str(tmp_path / "events.jsonl"), "--database", database)
+    lines = call("raw", "--database", database).stdout.splitlines()
+    assert [line.split(maxsplit=1) for line in lines if line.startswith("Owner")] == [
+        ["Owner", shown]
+    ]
+
+
 @pytest.mark.parametrize(
     ("word", "hint"),
     [
