@@ -199,7 +199,8 @@ def outcome(state: State, run: Run) -> Outcome:
 
     The end of a DAG run ends its open tasks, but not before their last event. A batch run that
     completed does not end the streaming runs that it started, since it only submitted them; if it
-    failed or was aborted, its engine stops them too. Runs above that batch run do not count.
+    failed or was aborted, its engine stops them too. Runs above that batch run do not count: they
+    end with it, while the streaming run continues.
     """
     for ancestor in ancestry_of(state, run):
         if ancestor.end is not None:

@@ -140,7 +140,10 @@ def _ever_below(state: State, run: Run) -> dict[RunKey, Run]:
 
 
 def users(state: State, name: DatasetName) -> set[JobRef]:
-    """Return the tasks and derivations that may read or write a dataset."""
+    """Return the tasks and derivations that may read or write a dataset, by any of its names.
+
+    A name that several datasets share as an alias stands for each of them.
+    """
     generations = generations_of(state)
     datasets = {name, *state.identity.datasets(name)}
     return {

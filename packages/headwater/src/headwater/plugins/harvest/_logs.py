@@ -42,7 +42,7 @@ class LogFiles:
 
     def __init__(self, kind: str, paths: Sequence[Path]) -> None:
         self._kind = kind
-        self._paths = [path.absolute() for path in paths]
+        self._paths = [path.absolute() for path in paths]  # `source` is the key of what was read
 
     @property
     def source(self) -> str:

@@ -64,7 +64,8 @@ class Indexer(ThreadedWorker):
 def _advance(state: State, *, with_rows: bool) -> bool:
     """Continue with the index, and if requested the rows; return True at the end.
 
-    The deadline of a step also ends it between nodes; the next step continues.
+    The deadline of a step also ends it between nodes; the next step continues. SQL texts are not
+    read, because that has a worker of its own.
     """
     deadline.start(_STEP_SECONDS)
     with suppress(DeadlineError):

@@ -225,7 +225,10 @@ class _Measured:
         return failure_text(self._state, run) + (LEFT_OUT if is_omitted else "")
 
     def _error(self) -> list[str]:
-        """The failed checks and the telling lines of the error of a failed run; at most three."""
+        """Return the failed checks of a failed run and the main lines of its error; at most three.
+
+        Other causes, such as a late dataset, have no error.
+        """
         run = self._cause.run
         if self._cause.finding["kind"] != "failed" or run is None:
             return []
