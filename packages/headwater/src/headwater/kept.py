@@ -43,60 +43,83 @@ class Changes(NamedTuple):
     jobs: Collection[JobRef]
 
 
-def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
-    """Return the names of datasets and the jobs that may have changed since a revision.
+class LastUpdate:
+    """The last update of a kept value, from which the changes since then follow.
 
-    Return None if everything may have changed. `rebuilds` is the number of rebuilds of the identity
-    at the revision: after another one, any name may belong to another dataset.
-
-    A caller stores `state.revision` and `state.identity.rebuilds` after each update and passes them
-    the next time. Names include former ones. The jobs include those of all runs above a changed
-    run, and all members of a family whose tree of runs changed.
+    An update asks `is_needed`, then for what changed, and ends with `finish`.
     """
-    names, jobs = state.changed_names.since(revision), state.changed_jobs.since(revision)
-    runs, moved = state.changed_runs.since(revision), state.moved.since(revision)
-    renamed, placed = state.renamed.since(revision), state.placed.since(revision)
-    changes = names, jobs, runs, moved, renamed, placed
-    if state.identity.rebuilds != rebuilds or None in changes:
-        return None
-    above = {
-        run.key.job for key in runs or () for run in ancestry_of(state, state.runs[key])
-    }  # a run without events starts when its children do
-    families = generations_of(state).families
-    related = {member for ref in moved or () for member in families.of(ref).jobs}
-    changed = {*(jobs or ()), *above, *related}
-    related_names = folders.related(state, placed or ())
-    return Changes(
-        {*(names or ()), *(renamed or ()), *related_names},
-        [ref for ref in changed if ref in state.jobs],
-    )
 
+    def __init__(self, state: State) -> None:
+        """Start before the first update."""
+        self._state = state
+        self._revision, self._shape = -1, (-1, -1)
 
-def touched_nodes(state: State, revision: int, shape: tuple[int, int]) -> set[Node] | None:
-    """Return the nodes that events since a revision may concern, without effects of failures.
+    @property
+    def is_done(self) -> bool:
+        """Return True after the first update."""
+        return self._revision >= 0
 
-    These are the datasets that an event names, the jobs of the families of changed jobs, and the
-    datasets that these write. Only datasets that a caller passed to `watch_writers` are found by
-    their writers.
+    @property
+    def is_needed(self) -> bool:
+        """Return True if the state has changed since."""
+        return (self._state.revision, self._state.shape) != (self._revision, self._shape)
 
-    Return None if these may be all nodes. `shape` is that of the state at the revision: the numbers
-    of changes without a run, and of rebuilds of the identity.
-    """
-    changes = changes_since(state, revision, shape[1])
-    runs = state.changed_runs.since(revision)
-    if changes is None or runs is None or state.shape != shape:
-        return None
-    families, written = generations_of(state).families, kept(state, _written)
-    related = {member for ref in changes.jobs for member in families.of(ref).jobs}
-    used = {name for key in runs for name in _names_in(state, state.runs[key])}
-    named = {*changes.names, *used}
-    primary = {dataset for name in named for dataset in state.identity.datasets(name)}
-    of_jobs = {name for ref in related for name in written.get(ref, ())}
-    return {*map(Node.of_dataset, named | primary | of_jobs), *map(Node.of_job, related)}
+    def finish(self) -> None:
+        """Record that the value is up to date."""
+        self._revision, self._shape = self._state.revision, self._state.shape
+
+    def changes(self, *, of_edges: bool = False) -> Changes | None:
+        """Return the names of datasets and the jobs that may have changed since.
+
+        Return None if everything may have changed, as before the first update and after the
+        identity was rebuilt: then, any name may belong to another dataset. With `of_edges`, it is
+        also None if an event changed edges without a run.
+
+        Names include former ones. The jobs include those of all runs above a changed run, and all
+        members of a family whose tree of runs changed.
+        """
+        state, revision = self._state, self._revision
+        names, jobs = state.changed_names.since(revision), state.changed_jobs.since(revision)
+        runs, moved = state.changed_runs.since(revision), state.moved.since(revision)
+        renamed, placed = state.renamed.since(revision), state.placed.since(revision)
+        changes = names, jobs, runs, moved, renamed, placed
+        is_rebuilt = state.identity.rebuilds != self._shape[1]
+        if is_rebuilt or (of_edges and state.shape != self._shape) or None in changes:
+            return None
+        above = {
+            run.key.job for key in runs or () for run in ancestry_of(state, state.runs[key])
+        }  # a run without events starts when its children do
+        families = generations_of(state).families
+        related = {member for ref in moved or () for member in families.of(ref).jobs}
+        changed = {*(jobs or ()), *above, *related}
+        related_names = folders.related(state, placed or ())
+        return Changes(
+            {*(names or ()), *(renamed or ()), *related_names},
+            [ref for ref in changed if ref in state.jobs],
+        )
+
+    def touched(self) -> set[Node] | None:
+        """Return the nodes that events since may concern, without effects of failures.
+
+        These are the datasets that an event names, the jobs of the families of changed jobs, and
+        the datasets that these write. Only datasets that a caller passed to `watch_writers` are
+        found by their writers. Return None if these may be all nodes.
+        """
+        state = self._state
+        changes, runs = self.changes(of_edges=True), state.changed_runs.since(self._revision)
+        if changes is None or runs is None:
+            return None
+        families, written = generations_of(state).families, kept(state, _written)
+        related = {member for ref in changes.jobs for member in families.of(ref).jobs}
+        used = {name for key in runs for name in _names_in(state, state.runs[key])}
+        named = {*changes.names, *used}
+        primary = {dataset for name in named for dataset in state.identity.datasets(name)}
+        of_jobs = {name for ref in related for name in written.get(ref, ())}
+        return {*map(Node.of_dataset, named | primary | of_jobs), *map(Node.of_job, related)}
 
 
 def watch_writers(state: State, name: DatasetName) -> None:
-    """Make `touched_nodes` return a dataset after events about the jobs that write it now."""
+    """Make `LastUpdate.touched` return a dataset after events about the jobs that write it now."""
     written = kept(state, _written)
     for ref in generations_of(state).writers(name):
         written[ref].add(name)

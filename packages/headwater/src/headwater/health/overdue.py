@@ -19,7 +19,7 @@ from headwater.health.failing import recent_roots
 from headwater.health.freshness import rhythm_of_runs
 from headwater.health.states import node_states
 from headwater.health.writers import may_have_rhythm, overdue_writes_after
-from headwater.kept import exists, kept, touched_nodes, watch_writers
+from headwater.kept import LastUpdate, exists, kept, watch_writers
 from headwater.projection import State
 from headwater.query.models import NodeType
 
@@ -63,7 +63,7 @@ class Overdue:
         """A heap of the times in `_after` that have not passed. Some are outdated."""
         self._overdue: set[Node] = set()
         self._unchecked: dict[Node, None] = {}
-        self._revision, self._shape = -1, (-1, -1)
+        self._last = LastUpdate(state)
 
     @property
     def uncounted(self) -> int:
@@ -105,11 +105,9 @@ class Overdue:
         These are all nodes at the first update, and after more changes than the state records.
         """
         state = self._state
-        if (state.revision, state.shape) == (self._revision, self._shape):
+        if not self._last.is_needed:
             return
-        touched: Iterable[Node] | None = None
-        if self._revision >= 0:
-            touched = touched_nodes(state, self._revision, self._shape)
+        touched: Iterable[Node] | None = self._last.touched()
         if touched is None:
             self._after.clear()
             self._overdue.clear()
@@ -118,7 +116,7 @@ class Overdue:
             self._after.pop(node, None)
             self._overdue.discard(node)
             self._unchecked[node] = None
-        self._revision, self._shape = state.revision, state.shape
+        self._last.finish()
 
     def _check(self, node: Node) -> bool:
         """Determine the time after which a node is overdue; return True if it has passed.

@@ -35,7 +35,7 @@ from headwater.health.rules import (
     lateness_of,
     newest_runs,
 )
-from headwater.kept import everything, kept, touched_nodes, watch_writers
+from headwater.kept import LastUpdate, everything, kept, watch_writers
 from headwater.partial import PartialState
 from headwater.projection import State, outcome
 from headwater.projection.derived import last_event_time
@@ -94,7 +94,8 @@ class NodeStates:
     def __init__(self, state: State) -> None:
         """Create it without any state; each state is determined when it is first requested."""
         self._state = state
-        self._revision, self._shape, self._now, self._stale_after = -1, (-1, -1), 0, 0
+        self._last = LastUpdate(state)
+        self._now, self._stale_after = 0, 0
         self._found: dict[Node, Found] = {}
         self._unsettled: set[Node] = set()
         self._due: list[tuple[float, Node]] = []
@@ -112,7 +113,7 @@ class NodeStates:
         """
         state = self._state
         minute, stale_after = state.now // _MINUTE, state.now - state.stale_before
-        is_new_event = (state.revision, state.shape) != (self._revision, self._shape)
+        is_new_event = self._last.is_needed
         if is_new_event:
             touched = self._touched()
             self.touched |= touched
@@ -127,7 +128,7 @@ class NodeStates:
         while self._due and self._due[0][0] < state.now:
             self._restate({self._due[0][1]})
             heapq.heappop(self._due)
-        self._revision, self._shape = state.revision, state.shape
+        self._last.finish()
         self._now, self._stale_after = state.now, stale_after
 
     def of(self, node: Node) -> Found:
@@ -145,9 +146,9 @@ class NodeStates:
         If the changes since then are no longer recorded, or aliases were removed, these are all
         nodes.
         """
-        if self._revision < 0:  # no state was determined yet
+        if not self._last.is_done:  # no state was determined yet
             return set()
-        touched = touched_nodes(self._state, self._revision, self._shape)
+        touched = self._last.touched()
         if touched is None:
             names, jobs = everything(self._state)
             return {*self._found, *map(Node.of_dataset, names), *map(Node.of_job, jobs)}

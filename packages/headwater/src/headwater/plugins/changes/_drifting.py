@@ -13,7 +13,7 @@ from headwater.datasets.schemas import drift
 from headwater.events.facets import Schema
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
-from headwater.kept import exists, kept, touched_nodes
+from headwater.kept import LastUpdate, exists, kept
 from headwater.projection import State
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import pack
@@ -31,23 +31,22 @@ class _Drifting:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._revision, self._shape = -1, (-1, -1)
+        self._last = LastUpdate(state)
         self._unchecked: dict[DatasetName, None] = {}
         self.names: set[DatasetName] = set()
 
     def update(self) -> None:
         """Check the datasets that are new or that events concern."""
         state = self._state
-        if (state.revision, state.shape) != (self._revision, self._shape):
-            is_new = self._revision < 0
-            touched = None if is_new else touched_nodes(state, self._revision, self._shape)
+        if self._last.is_needed:
+            touched = self._last.touched()
             if touched is None:
                 self.names.clear()
                 names = set(state.identity)
             else:
                 names = {node.dataset_name for node in touched if node.type == "dataset"}
             self._unchecked |= dict.fromkeys(names)
-            self._revision, self._shape = state.revision, state.shape
+            self._last.finish()
         for name in deadline.watched(list(self._unchecked)):
             self.names.discard(name)
             is_dataset = exists(state, Node.of_dataset(name))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from headwater import deadline
 from headwater.events.facets import Schema
 from headwater.identity import DatasetName
-from headwater.kept import changes_since, kept
+from headwater.kept import LastUpdate, kept
 from headwater.projection import State
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import Stamp, pack
@@ -34,15 +34,13 @@ class Schemas:
         self._skipped: set[DatasetName] = set()
         """The outputs of runs that Airflow skipped, which are not among the writers."""
         self._waiting: dict[DatasetName, None] = {}
-        self._revision, self._shape = -1, (-1, -1)
+        self._last = LastUpdate(state)
 
     def update(self) -> None:
         """Check the datasets that are new or that events concern; a deadline may interrupt it."""
         state = self._state
-        if (state.revision, state.shape) != (self._revision, self._shape):
-            changes = None
-            if self._revision >= 0 and state.shape == self._shape:
-                changes = changes_since(state, self._revision, self._shape[1])
+        if self._last.is_needed:
+            changes = self._last.changes(of_edges=True)
             if changes is None:
                 self._various.clear()
                 self._late.clear()
@@ -57,7 +55,7 @@ class Schemas:
                 if run.is_skipped:
                     self._skipped |= run.reported_outputs.keys()
                     self._waiting |= dict.fromkeys(run.reported_outputs)
-            self._revision, self._shape = state.revision, state.shape
+            self._last.finish()
         for name in deadline.watched(list(self._waiting)):
             self._check(name)
             del self._waiting[name]

@@ -24,7 +24,7 @@ from headwater.events import ONLY_IN_TEXT, JobRef
 from headwater.events.facets import JobType, LifecycleStateChange, PartitionSources, Sql, Subset
 from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
-from headwater.kept import changes_since, kept
+from headwater.kept import LastUpdate, kept
 from headwater.projection import Job, Run, RunKey, State, Use
 
 _UNSTEADY = {LifecycleStateChange.KEY, Subset.KEY, PartitionSources.KEY}
@@ -68,21 +68,19 @@ class Families:
         self._state = state
         self._of: dict[JobRef, Family] = {}
         self._waiting: dict[JobRef, None] = {}
-        self._revision, self._shape = -1, (-1, -1)
+        self._last = LastUpdate(state)
 
     def update(self) -> None:
         """Check the families that are new or that events concern; a deadline may interrupt it."""
         state = self._state
-        if (state.revision, state.shape) != (self._revision, self._shape):
-            changes = None
-            if self._revision >= 0 and state.shape == self._shape:
-                changes = changes_since(state, self._revision, self._shape[1])
+        if self._last.is_needed:
+            changes = self._last.changes(of_edges=True)
             if changes is None:
                 self._of.clear()
                 self._waiting = dict.fromkeys(state.jobs)
             else:
                 self._waiting |= dict.fromkeys(changes.jobs)
-            self._revision, self._shape = state.revision, state.shape
+            self._last.finish()
         families = generations_of(state).families
         while self._waiting:
             deadline.check()

@@ -34,7 +34,7 @@ from headwater.health.models import HealthState
 from headwater.health.overdue import overdue_after
 from headwater.health.states import state_of
 from headwater.identity import DatasetName
-from headwater.kept import changes_since, everything, exists
+from headwater.kept import LastUpdate, everything, exists
 from headwater.node_facets import is_file, owners_of
 from headwater.nodes.rows import place_by_name
 from headwater.projection import State
@@ -69,7 +69,7 @@ class MapIndex:
     def __init__(self, state: State) -> None:
         """Create an empty index; the first update adds all nodes."""
         self._state = state
-        self._revision, self._rebuilds = -1, -1
+        self._last = LastUpdate(state)
         self.groups: dict[Path, Group] = defaultdict(Group)
         self.paths: dict[Node, list[Path]] = {}
         self._edges: dict[JobRef, list[tuple[Path, str, str]]] = {}
@@ -90,8 +90,8 @@ class MapIndex:
     def update(self) -> None:
         """Add the changes since the last update; if a deadline ends it, the next one continues."""
         state = self._state
-        if (state.revision, state.identity.rebuilds) != (self._revision, self._rebuilds):
-            changes = changes_since(state, self._revision, self._rebuilds)
+        if self._last.is_needed:
+            changes = self._last.changes()
             is_new = not self.paths
             if changes is None:
                 self._waiting |= dict.fromkeys(self.paths)
@@ -105,7 +105,7 @@ class MapIndex:
                 )
             self._waiting |= dict.fromkeys(map(Node.of_dataset, primaries))
             self._waiting |= dict.fromkeys(map(Node.of_job, changed_jobs))
-            self._revision, self._rebuilds = state.revision, state.identity.rebuilds
+            self._last.finish()
         self._put_all()
         for ref in deadline.watched(list(self._unlinked)):
             self._link(ref)

@@ -23,7 +23,7 @@ from typing import Any
 from headwater import deadline
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
-from headwater.kept import changes_since, everything, kept
+from headwater.kept import LastUpdate, everything, kept
 from headwater.plugins.search._columns import NamedColumns
 from headwater.plugins.search._texts import names_of, texts_of, words_of
 from headwater.projection import State
@@ -53,7 +53,7 @@ class Index:
         """Create an empty index; the first update adds all nodes."""
         self._state = state
         self.columns = kept(state, NamedColumns)
-        self._revision, self._rebuilds = -1, -1
+        self._last = LastUpdate(state)
         self._waiting: dict[Node, None] = {}  # nodes whose texts may have changed
         self._rows: dict[Node, tuple[int, int]] = {}  # the row of a node, and the hash of its text
         self._nodes: dict[int, Node] = {}
@@ -72,7 +72,7 @@ class Index:
     @property
     def is_complete(self) -> bool:
         """Return True unless the last update was interrupted or there was none."""
-        return self._revision >= 0 and not self._waiting and self.columns.is_complete
+        return self._last.is_done and not self._waiting and self.columns.is_complete
 
     @property
     def unindexed(self) -> int:
@@ -85,15 +85,15 @@ class Index:
         `limit` may end a loop early; then the next update continues too.
         """
         state = self._state
-        if state.revision != self._revision or state.identity.rebuilds != self._rebuilds:
-            changes = changes_since(state, self._revision, self._rebuilds)
+        if self._last.is_needed:
+            changes = self._last.changes()
             names, jobs = changes or everything(state)
             self.columns.update(names, jobs)
             former = [] if changes else [n for n in self._rows if n.type == "dataset"]
             for name in (*names, *(node.dataset_name for node in former)):
                 self._wait_for(name)
             self._waiting |= dict.fromkeys(map(Node.of_job, jobs))
-            self._revision, self._rebuilds = state.revision, state.identity.rebuilds
+            self._last.finish()
         self.columns.count(limit)
         if reads_sql and self.columns.is_counted:
             self.columns.read()
