@@ -6,6 +6,7 @@ own whenever it reads the log, for example to find the newest files.
 The version of a Delta table in an event is the newest one at the time of the event. At the start
 of a run, that is the version before its write, and at the end, the version of the write. A run that
 changes rows reads the table too, and its last event gives the written version for the read as well.
+CREATE TABLE IF NOT EXISTS of an existing table reports a version that another run wrote.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
+_IF_NEW = re.compile(r"\s*create\s+(?:external\s+)?table\s+if\s+not\s+exists\b", re.IGNORECASE)
 _LOG = re.compile(r"/(?:_delta_log|\.hoodie|_spark_metadata)(?:/|$)")
 
 
@@ -41,14 +43,19 @@ def without_logs(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 
 def with_true_versions(
-    inputs: tuple[Item, ...], outputs: tuple[Item, ...], *, is_start: bool
+    job_facets: Mapping[str, Any],
+    inputs: tuple[Item, ...],
+    outputs: tuple[Item, ...],
+    is_start: bool,
 ) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
     """Return the datasets of an event without versions that the run neither read nor wrote.
 
-    An output of a START event has the version before the write. Later, an input with the version
-    of the same dataset as an output has the written one, which the run cannot have read.
+    An output of a START event has the version before the write, and one of CREATE TABLE IF NOT
+    EXISTS perhaps an older version, too. Later, an input with the version of the same dataset as an
+    output has the written one, which the run cannot have read.
     """
-    if is_start:
+    text = job_facets.get("sql", {}).get("query")
+    if is_start or (isinstance(text, str) and _IF_NEW.match(text)):
         return inputs, tuple(map(_without_version, outputs))
     written = {version for item in outputs if (version := _version_of(item))}
     if not written:

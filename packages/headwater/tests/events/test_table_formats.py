@@ -54,3 +54,15 @@ def test_version_at_the_start_of_a_failed_run_is_none_that_it_wrote(build: Any) 
     (run,) = (run for run in build.state(*events).runs.values() if run.key.job.name == "second")
     (written,), (read,) = run.outputs.values(), run.inputs.values()
     assert (written.versions, read.version) == ((), "2")
+
+
+def test_version_of_a_table_that_existed_already_is_none_that_its_creation_wrote(
+    build: Any,
+) -> None:
+    for condition, versions in (("if not exists ", None), ("", "7")):
+        event = build.run("COMPLETE", "1", "job", "01:00:00")
+        text = f"create table {condition}orders (id int) using delta"
+        event["job"]["facets"]["sql"] = {"query": text}
+        event["outputs"] = [build.dataset(f"{_SPACE}orders", version={"datasetVersion": "7"})]
+        (run,) = build.state(event).runs.values()
+        assert [use.version for use in run.outputs.values()] == [versions]

@@ -84,7 +84,7 @@ def parse_event(body: Any, digest: str) -> Event:
     run_id = run_id_of(_text(run.get("runId"), "run.runId"))
     run_facets = with_parent(_facets(run.get("facets")))
     type_ = _type(event.get("eventType"))
-    inputs, outputs = with_true_versions(inputs, outputs, is_start=type_ is EventType.START)
+    inputs, outputs = with_true_versions(facets, inputs, outputs, type_ is EventType.START)
     return RunEvent(time, digest, type_, run_id, run_facets, ref, facets, inputs, outputs)
 
 
