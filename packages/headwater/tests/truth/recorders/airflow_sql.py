@@ -19,12 +19,13 @@ _PACKAGES = [
     "apache-airflow-providers-postgres==7.1.1",
     "apache-airflow-providers-standard==1.21.0",
 ]
-_ADDRESS = "127.0.0.1:5499"
+ADDRESS = "127.0.0.1:5499"
+"""Address of `postgresql`."""
 
 
 def main() -> None:
     """Record a case for each DAG."""
-    with copied("airflow") as folder, _postgresql():
+    with copied("airflow") as folder, postgresql():
         settings = _settings(folder)
         run(_PACKAGES, ["airflow", "db", "migrate"], folder, settings)
         for dag in ("shop_elt", "shop_report", "shop_ship"):
@@ -36,7 +37,7 @@ def main() -> None:
             }
             command = ["airflow", "dags", "test", dag]
             run(_PACKAGES, command, folder, settings | own, may_fail=True)
-            names = {_ADDRESS: f"{case}.example.org:5432", "/srv/shop/": f"/srv/{case}/"}
+            names = {ADDRESS: f"{case}.example.org:5432", "/srv/shop/": f"/srv/{case}/"}
             keep(case, events, folder, names)
 
 
@@ -46,18 +47,18 @@ def _settings(folder: Path) -> dict[str, str]:
         "AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
-        "AIRFLOW_CONN_SHOP": f"postgres://postgres@{_ADDRESS}/postgres",
+        "AIRFLOW_CONN_SHOP": f"postgres://postgres@{ADDRESS}/postgres",
         "AIRFLOW__OPENLINEAGE__DISABLED": "False",
         "SHOP": str(folder),
     }
 
 
 @contextmanager
-def _postgresql() -> Iterator[None]:
+def postgresql() -> Iterator[None]:
     """Run a PostgreSQL server on a TCP port for as long as the context lasts."""
     with tempfile.TemporaryDirectory(prefix="pg") as folder:
         server = get_server(folder)
-        host, port = _ADDRESS.split(":")
+        host, port = ADDRESS.split(":")
         options = f"-h {host} -p {port} -k {folder}"
         command = [str(server.bin_path / "pg_ctl"), "-D", folder, "-w", "-o", options]
         subprocess.run([*command, "restart"], user=server.system_user, check=True)

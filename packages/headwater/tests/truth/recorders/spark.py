@@ -12,7 +12,7 @@ _JARS = [
     "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
     "org.xerial:sqlite-jdbc:3.54.1.0",
 ]
-_NOISE = (
+NOISE = (
     "spark_properties",
     "spark_applicationDetails",
     "environment-properties",
@@ -64,6 +64,6 @@ def _options(case: str, folder: Path, events: Path) -> list[str]:
         "spark.openlineage.namespace": case,
         "spark.openlineage.filter.rddEventsDisabled": "true",
         "spark.openlineage.columnLineage.datasetLineageEnabled": "true",
-        **{f"spark.openlineage.facets.{name}.disabled": "true" for name in _NOISE},
+        **{f"spark.openlineage.facets.{name}.disabled": "true" for name in NOISE},
     }
     return [item for key, value in settings.items() for item in ("--conf", f"{key}={value}")]
