@@ -7,15 +7,11 @@ from typing import Any
 import pytest
 
 from headwater.plugins.impact.queries import impact_answer
-from packages.headwater.tests.plugins.harvest.test_dbt import (
+from packages.headwater.tests.support.dbt_project import (
     Harvest,
     Query,
-    _node,
-    harvest,
-    query,
+    dbt_node,
 )
-
-__all__ = ["harvest", "query"]  # fixtures
 
 _SEMANTIC = {
     "defaults": {"agg_time_dimension": "day"},
@@ -34,11 +30,11 @@ def _project(config: dict[str, Any], text: str) -> dict[str, Any]:
     names = ("name", "id", "order_id", "day", "country", "amount", "rate")
     columns = {name: {"name": name} for name in names}
     table = {"materialized": "table"}
-    kept = _node("model", "kept", ("seed.shop.raw",), config=table, columns=columns,
+    kept = dbt_node("model", "kept", ("seed.shop.raw",), config=table, columns=columns,
                  compiled_code="select * from db.main.raw")  # fmt: skip
-    copy = _node("model", "copy", ("model.shop.kept",), config=table | config, columns=columns,
+    copy = dbt_node("model", "copy", ("model.shop.kept",), config=table | config, columns=columns,
                  compiled_code=text)  # fmt: skip
-    nodes = [_node("seed", "raw"), kept, copy]
+    nodes = [dbt_node("seed", "raw"), kept, copy]
     return {node["unique_id"]: node for node in nodes}
 
 
@@ -73,7 +69,7 @@ def test_other_options_of_readers_name_columns_of_their_own_tables(
 
 def test_columns_of_semantic_models_are_used(harvest: Harvest, query: Query) -> None:
     nodes = _project({}, _READS)
-    nodes["semantic_model.shop.sales"] = _node(
+    nodes["semantic_model.shop.sales"] = dbt_node(
         "semantic_model", "sales", ("model.shop.kept",), **_SEMANTIC
     )
     harvest(nodes)
@@ -90,7 +86,7 @@ def test_columns_of_hooks_of_the_project_and_of_time_spines_are_used(
     nodes = _project({}, _READS)
     nodes["model.shop.copy"]["time_spine"] = {"standard_granularity_column": "day"}
     code = {"raw_code": "insert into log select max(id) from {{ ref('copy') }}"}
-    hook = _node("operation", "shop-on-run-end-0", ("model.shop.copy",), **code)
+    hook = dbt_node("operation", "shop-on-run-end-0", ("model.shop.copy",), **code)
     harvest({**nodes, hook["unique_id"]: hook})
     found = {field: _verdict(query, "copy", field) for field in ("id", "day", "rate")}
     assert found == {"id": "unsafe", "day": "unsafe", "rate": "safe"}
@@ -100,7 +96,7 @@ def test_columns_of_hooks_of_the_project_and_of_time_spines_are_used(
 
 def test_columns_of_the_rows_of_unit_tests_are_used(harvest: Harvest, query: Query) -> None:
     nodes = _project({}, _READS)
-    nodes["unit_test.shop.u"] = _node("unit_test", "u", ("model.shop.copy",), **_UNIT)
+    nodes["unit_test.shop.u"] = dbt_node("unit_test", "u", ("model.shop.copy",), **_UNIT)
     harvest(nodes)
     assert (_verdict(query, "kept", "id"), _verdict(query, "kept", "rate")) == ("unsafe", "safe")
     assert (_verdict(query, "copy", "name"), _verdict(query, "copy", "rate")) == ("unsafe", "safe")

@@ -10,17 +10,13 @@ from typing import Any
 import pytest
 
 from packages.headwater.tests.conftest import Call
-from packages.headwater.tests.plugins.harvest.test_dbt import (
+from packages.headwater.tests.support.dbt_project import (
     Artifacts,
     Query,
-    _node,
-    _shop,
-    _write,
-    harvest,
-    query,
+    dbt_node,
+    shop_project,
+    write_artifacts,
 )
-
-__all__ = ["harvest", "query"]  # fixtures
 
 _HOUR = 3600
 _CRITERIA = {
@@ -41,7 +37,7 @@ def import_freshness(tmp_path: Path, call: Call) -> Import:
 
     def run(*results: Any, day: int, has_run: bool = True, manifest_of: int | None = None) -> str:
         folder = tmp_path / "shop"
-        _write(folder, _shop(), "build", {}, day=1, target=None)
+        write_artifacts(folder, shop_project(), "build", {}, day=1, target=None)
         manifest = folder / "target/manifest.json"
         content = json.loads(manifest.read_text())
         content["metadata"]["invocation_id"] = f"check {manifest_of or day}"
@@ -130,8 +126,8 @@ def _deferring(text: str) -> dict[str, Any]:
         "compiled_code": text,
     }
     nodes = [
-        _node("model", "orders", **model),
-        _node("test", "unique_orders", ("model.shop.orders",), **test),
+        dbt_node("model", "orders", **model),
+        dbt_node("test", "unique_orders", ("model.shop.orders",), **test),
     ]
     return {node["unique_id"]: node for node in nodes}
 
@@ -151,7 +147,9 @@ def test_deferred_test_is_about_the_table_that_its_query_reads(
 ) -> None:
     folder = tmp_path / "shop"
     test = "test.shop.unique_orders"
-    _write(folder, _deferring(text), "test", {test: ("fail", "Got 1 result")}, day=1, target=None)
+    write_artifacts(
+        folder, _deferring(text), "test", {test: ("fail", "Got 1 result")}, day=1, target=None
+    )
     results = folder / "target/run_results.json"
     content = json.loads(results.read_text())
     content["args"]["defer"] = defer
@@ -170,7 +168,7 @@ def test_table_of_a_run_with_the_option_empty_is_unknown(
 ) -> None:
     folder = tmp_path / "shop"
     results = {"model.shop.daily": ("success", "")}
-    _write(folder, _shop(), "run", results, day=1, target=None)
+    write_artifacts(folder, shop_project(), "run", results, day=1, target=None)
     path = folder / "target/run_results.json"
     content = json.loads(path.read_text())
     content["args"]["empty"] = is_empty

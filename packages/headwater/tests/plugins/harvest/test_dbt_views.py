@@ -6,15 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from packages.headwater.tests.conftest import Call
-from packages.headwater.tests.plugins.harvest.test_dbt import (
+from packages.headwater.tests.support.dbt_project import (
     Harvest,
     Query,
-    _node,
-    harvest,
-    query,
+    dbt_node,
 )
-
-__all__ = ["harvest", "query"]  # fixtures
 
 _VIEW = {"config": {"materialized": "view"}}
 _SINGULAR = {"config": {"severity": "ERROR"}}
@@ -29,13 +25,13 @@ _SKIPPED = {"star": "skipped", "top": "skipped", "copy": "skipped"}
 def _pedal() -> dict[str, Any]:
     """Return raw -> rides -> star (view) -> top (view) -> board, and top -> copy (table)."""
     nodes = [
-        _node("seed", "raw"),
-        _node("model", "rides", ("seed.shop.raw",)),
-        _node("test", "low", ("model.shop.rides",), **_SINGULAR),
-        _node("model", "star", ("model.shop.rides",), **_VIEW),
-        _node("model", "top", ("model.shop.star",), **_VIEW),
-        _node("model", "copy", ("model.shop.top",)),
-        _node("exposure", "board", ("model.shop.top",), type="dashboard", owner={"name": "Mia"}),
+        dbt_node("seed", "raw"),
+        dbt_node("model", "rides", ("seed.shop.raw",)),
+        dbt_node("test", "low", ("model.shop.rides",), **_SINGULAR),
+        dbt_node("model", "star", ("model.shop.rides",), **_VIEW),
+        dbt_node("model", "top", ("model.shop.star",), **_VIEW),
+        dbt_node("model", "copy", ("model.shop.top",)),
+        dbt_node("exposure", "board", ("model.shop.top",), type="dashboard", owner={"name": "Mia"}),
     ]
     return {node["unique_id"]: node for node in nodes}
 
@@ -114,7 +110,7 @@ def test_failed_singular_test_is_one_check_and_one_problem(
 def test_generic_test_that_failed_with_a_singular_one_is_a_problem_of_its_own(
     harvest: Harvest, query: Query
 ) -> None:
-    generic = _node("test", "unique_rides", ("model.shop.rides",), **_GENERIC)
+    generic = dbt_node("test", "unique_rides", ("model.shop.rides",), **_GENERIC)
     nodes = {**_pedal(), generic["unique_id"]: generic}
     harvest(nodes, low="fail", unique_rides="fail", **_SKIPPED)
     causes = {problem["cause"]["name"] for problem in query("problems")["items"]}
