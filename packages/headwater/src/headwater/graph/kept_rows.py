@@ -1,10 +1,9 @@
 """Determine the rows of earlier writes that a generation kept in its outputs.
 
-Without further reports, a write replaces its output, unless dbt wrote it incrementally, Spark
-merged rows into it, or the SQL text of the run only adds or changes rows. An Iceberg commit report
-shows whether rows were kept, and the facet `subset` which partitions a run wrote. Such a run
-replaces these partitions and keeps all others, so that each partition has the rows of the newest
-generation that wrote it.
+Without further reports, a write replaces its output, unless dbt wrote it incrementally, or the SQL
+text of the run only adds or changes rows. An Iceberg commit report shows whether rows were kept,
+and the facet `subset` which partitions a run wrote. Such a run replaces these partitions and keeps
+all others, so that each partition has the rows of the newest generation that wrote it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from headwater.identity import DatasetName
 from headwater.projection import MOST_VERSIONS, Run, RunKey, State, start_of, unpack
 from headwater.projection.derived import ancestry_of
 from headwater.projection.state import Use
-from headwater.sql.facet import may_merge
 from headwater.sql.row_changes import keeps_rows
 
 Parts = frozenset[str]
@@ -142,12 +140,11 @@ def _add(writes: _Writes, run: Run, name: str, use: Use) -> None:
 
 
 def _is_incremental(run: Run, use: Use) -> bool:
-    """Return True if dbt or a MERGE of Spark added or replaced rows, without rebuilding a table."""
+    """Return True if dbt added rows to a table or replaced some, without rebuilding it."""
     config = use.dataset_facets.get("dbt_model").get("config")
     kind = config.get("materialized") if isinstance(config, dict) else None
     is_rebuilt = run.facets.get("dbt_run").get("full_refresh") is True
-    is_of_dbt = kind in ("incremental", "snapshot") and not is_rebuilt
-    return is_of_dbt or may_merge(run.key.job.name)
+    return kind in ("incremental", "snapshot") and not is_rebuilt
 
 
 def _known_first(commit: _Commit) -> tuple[bool, _Commit]:

@@ -148,7 +148,7 @@ def _in_texts(state: State, name: DatasetName) -> Iterator[DatasetName]:
     *_, above, last = ("", *name.name.strip("/").split("/"))
     yield name._replace(name=f"{above.removesuffix('.db')}.{last}")
     place = re.compile(
-        r"\btable\s+(?:if\s+not\s+exists\s+)?(?P<table>[\w.`]+)[^;]*?\blocation\s+"
+        r"\btable\s+(?:if\s+not\s+exists\s+)?(?P<table>[\w.`]+)[^;]{0,5000}?\blocation\s+"
         rf"['\"](?:[^'\"]*/)?{re.escape(name.name.strip('/'))}/?['\"]",
         re.IGNORECASE,
     )

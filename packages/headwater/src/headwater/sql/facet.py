@@ -47,9 +47,8 @@ def change_of(facet: Mapping[str, Any]) -> TableChange | None:
 def may_merge(job: str) -> bool:
     """Return True for a query of Spark that may be a MERGE, by the name of its job.
 
-    It keeps the other rows of its table. The listener reports neither the columns of its ON and
-    WHEN conditions nor, with Iceberg, its source. Only the SQL text has them; a MERGE of Delta's or
-    Spark's API has no text.
+    The listener reports neither the columns of its ON and WHEN conditions nor, with Iceberg, its
+    source. Only the SQL text has them; a MERGE of Delta's or Spark's API has no text.
     """
     return _MERGES.search(job) is not None
 

@@ -56,7 +56,9 @@ def _verdict(state: State, dataset: str, field: str) -> tuple[str, str]:
 
 
 def test_column_is_unknown_if_a_merge_reports_no_conditions(build: Any) -> None:
-    for kind, expected in (("append_data", "safe"), ("execute_merge_into_command", "unknown")):
+    kinds = "append_data execute_merge_into_command execute_merge_into_command.orders replace_data"
+    for kind in kinds.split():
+        expected = "safe" if kind == "append_data" else "unknown"
         query = _query(build, "1", f"app.{kind}", reads=_ORDERS, writes=f"{_LAKE}silver/orders")
         state = build.state(_app(build), query)
         assert _verdict(state, _ORDERS, "note")[0] == expected
