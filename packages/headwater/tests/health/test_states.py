@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from headwater.graph.current import generations_of, graph_of
-from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, node_id
-from headwater.graph.walk import reach
-from headwater.health.models import HealthState
 from headwater.health.printing import health_line
-from headwater.health.states import counts_of_states, health_of
-from headwater.lineage.neighborhood import graph_answer
+from headwater.health.states import health_of
 from headwater.lineage.printing import print_tree_answer
 from headwater.lineage.queries import tree_answer
 from headwater.lookup import find_node
-from headwater.nodes.queries import node_answer
-from headwater.plugins.impact.queries import impact_answer
-from headwater.plugins.search.queries import datasets_answer, jobs_answer, search_answer
 from headwater.plugins.trust._doctor import _late
 from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust._lateness import lateness_answer
@@ -32,39 +20,9 @@ from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
 from headwater.runs.printing import print_runs
 from headwater.runs.queries import runs_answer
+from packages.headwater.tests.support.daily_models import models_on_day
 from packages.headwater.tests.support.graphs import DAG, TASK
 from packages.headwater.tests.support.moments import at
-
-_TABLES = {"orders": ("file|/in",), "daily": ("db|orders",), "report": ("db|daily",)}
-
-
-def _day(
-    build: Any,
-    day: int,
-    failed: str | None = None,
-    skipped: tuple[str, ...] = (),
-    job: str = "shop",
-) -> list[dict[str, Any]]:
-    """Return a run of a project whose models write a table each from the one before."""
-    run = f"{job}-{day}"
-
-    def on_day(body: dict[str, Any]) -> dict[str, Any]:
-        return body | {"eventTime": f"2025-11-{day}T06:00:00Z"}
-
-    events = [on_day(build.run("START", run, job, "06:00:00", kind=DAG))]
-    for model, reads in _TABLES.items():
-        if model not in skipped:
-            events.append(
-                on_day(
-                    build.run(
-                        "FAIL" if model == failed else "COMPLETE", f"{run}-{model}",
-                        f"{job}.{model}", "06:00:00", parent=(run, job), kind=TASK,
-                        reads=reads, writes=(f"db|{model}",),
-                    )
-                )
-            )  # fmt: skip
-    end = "FAIL" if failed else "COMPLETE"
-    return [*events, on_day(build.run(end, run, job, "06:00:00", kind=DAG))]
 
 
 def _states(state: State, *names: str) -> dict[str, str]:
@@ -72,8 +30,8 @@ def _states(state: State, *names: str) -> dict[str, str]:
 
 
 def test_failed_model_blocks_everything_downstream(build: Any) -> None:
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="orders", skipped=("daily", "report"))
     state = at(build.state(*days, *failed), "2025-11-21T08:00:00Z")
     assert _states(state, "shop", "shop.orders", "orders", "shop.daily", "daily", "report") == {
         "shop": "failed",
@@ -106,9 +64,9 @@ def test_failed_test_blocks_the_models_after_it_unless_it_only_warns(
         body["inputs"][0]["inputFacets"] = {"dataQualityAssertions": {"assertions": [check]}}
         return body | {"eventTime": f"2025-11-{day}T06:00:00Z"}
 
-    first = [*_day(build, 20), tested(20, passed=True)]
+    first = [*models_on_day(build, 20), tested(20, passed=True)]
     skipped = () if severity == "warn" else ("daily", "report")
-    second = [*_day(build, 21, skipped=skipped), tested(21, passed=False)]
+    second = [*models_on_day(build, 21, skipped=skipped), tested(21, passed=False)]
     state = at(build.state(*first, *second), "2025-11-21T08:00:00Z")
     is_error = severity == "error"
     assert _states(state, "orders", "shop.daily", "daily", "report") == {
@@ -120,8 +78,8 @@ def test_failed_test_blocks_the_models_after_it_unless_it_only_warns(
 
 
 def test_job_that_runs_now_is_not_blocked(build: Any) -> None:
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="orders", skipped=("daily", "report"))
     again = build.run("START", "again", "shop.daily", "07:00:00", reads=("db|orders",),
                       writes=("db|daily",))  # fmt: skip
     state = at(build.state(*days, *failed, again), "2025-11-21T07:30:00Z")
@@ -133,8 +91,8 @@ def test_job_that_runs_now_is_not_blocked(build: Any) -> None:
 
 
 def test_running_retry_of_a_failed_job_is_not_yet_a_load(build: Any) -> None:
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="orders", skipped=("daily", "report"))
     retry = build.run("START", "retry", "shop.orders", "07:00:00", parent=("shop-22", "shop"),
                       kind=TASK, writes=("db|orders",))  # fmt: skip
     state = at(build.state(*days, *failed, retry), "2025-11-21T07:30:00Z")
@@ -146,8 +104,8 @@ def test_running_retry_of_a_failed_job_is_not_yet_a_load(build: Any) -> None:
 
 
 def test_retry_that_becomes_stale_changes_states_without_an_event(build: Any) -> None:
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="orders", skipped=("daily", "report"))
     retry = build.run("START", "shop-22", "shop", "07:00:00", kind=DAG)
     events = [*days, *failed, retry]
     state, names = build.state(*events), ("shop", "shop.daily", "daily", "orders", "report")
@@ -178,7 +136,7 @@ def test_failed_check_reported_without_a_run_blocks_what_was_due_since(
         "producer": "https://example.org/catalog",
         "dataset": build.dataset("db|orders", dataQualityAssertions={"assertions": [check]}),
     }
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
     for events in ([*days, event], [event, *days]):
         state = at(build.state(*events), "2025-11-21T06:30:00Z")
         found = health_of(state, find_node(state, "daily"))
@@ -196,9 +154,9 @@ def test_check_at_the_end_blocks_nothing_that_ran_before(has_start: bool, build:
     check["inputs"][0]["inputFacets"] = {
         "dataQualityAssertions": {"assertions": [{"assertion": "not_null", "success": False}]}
     }
-    start, *tasks, end = _day(build, 21)
+    start, *tasks, end = models_on_day(build, 21)
     end |= {"eventTime": "2025-11-21T07:30:00Z"}
-    events = [*_day(build, 20), *([start] if has_start else []), *tasks, check, end]
+    events = [*models_on_day(build, 20), *([start] if has_start else []), *tasks, check, end]
     state = at(build.state(*events), "2025-11-21T08:00:00Z")
     assert _states(state, "orders", "shop.daily", "daily", "report") == {
         "orders": "failed_checks",
@@ -246,7 +204,7 @@ def test_failed_run_of_a_backfill_counts_although_a_later_one_completed(
 
 
 def test_task_on_request_is_not_late_with_its_pipeline(build: Any) -> None:
-    days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
+    days = [event for day in (10, 11, 12, 13) for event in models_on_day(build, day)]
     for event in days:
         if event["job"]["name"] == "shop.daily":
             event["job"]["facets"]["tags"] = {"tags": [{"key": "ad-hoc", "value": "true"}]}
@@ -263,7 +221,7 @@ def test_task_on_request_is_not_late_with_its_pipeline(build: Any) -> None:
 )
 def test_tag_ad_hoc_is_accepted_in_other_spellings(tag: str, expected: str, build: Any) -> None:
     key, _, value = tag.partition(":")
-    days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
+    days = [event for day in (10, 11, 12, 13) for event in models_on_day(build, day)]
     for event in days:
         event["job"]["facets"]["tags"] = {"tags": [{"key": key, "value": value or key}]}
     state = at(build.state(*days), "2025-11-16T08:00:00Z")
@@ -280,22 +238,22 @@ def test_view_on_a_table_behind_a_failed_job_is_blocked(build: Any) -> None:
             lineage={"inputs": [{"type": "DATASET", "namespace": "db", "name": "report"}]},
         ),
     }
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="orders", skipped=("daily", "report"))
     state = at(build.state(view, *days, *failed), "2025-11-21T08:00:00Z")
     assert _states(state, "view") == {"view": "blocked"}
 
 
 def test_next_complete_run_ends_the_block(build: Any) -> None:
-    failed = _day(build, 20, failed="orders", skipped=("daily", "report"))
-    state = at(build.state(*failed, *_day(build, 21)), "2025-11-21T08:00:00Z")
+    failed = models_on_day(build, 20, failed="orders", skipped=("daily", "report"))
+    state = at(build.state(*failed, *models_on_day(build, 21)), "2025-11-21T08:00:00Z")
     assert set(_states(state, "shop", "shop.orders", "orders", "daily", "report").values()) == {
         "healthy"
     }
 
 
 def test_job_that_ran_since_the_failure_blocks_nothing_further(build: Any) -> None:
-    events = _day(build, 20), _day(build, 21, failed="orders")
+    events = models_on_day(build, 20), models_on_day(build, 21, failed="orders")
     state = at(build.state(*(e for day in events for e in day)), "2025-11-21T08:00:00Z")
     assert _states(state, "orders", "daily", "report") == {
         "orders": "failed",
@@ -315,15 +273,15 @@ def test_other_pipeline_is_blocked_once_it_is_due(now: str, expected: str, build
                   writes=("db|sums",)) | {"eventTime": f"2025-11-{day}T07:00:00Z"}
         for day in ("05", "10", "15", "20")
     ]  # fmt: skip
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="report")
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="report")
     state = at(build.state(*weekly, *days, *failed), f"2025-11-{now}Z")
     assert _states(state, "weekly", "sums") == {"weekly": expected, "sums": expected}
 
 
 def test_table_that_its_pipeline_no_longer_writes_is_late_in_every_list(build: Any) -> None:
-    days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
-    without = [e for day in (14, 15, 16) for e in _day(build, day, skipped=("report",))]
+    days = [event for day in (10, 11, 12, 13) for event in models_on_day(build, day)]
+    without = [e for day in (14, 15, 16) for e in models_on_day(build, day, skipped=("report",))]
     state = at(build.state(*days, *without), "2025-11-16T08:00:00Z")
     assert _states(state, "shop", "daily", "report") == {
         "shop": "healthy",
@@ -339,7 +297,7 @@ def test_table_that_its_pipeline_no_longer_writes_is_late_in_every_list(build: A
 
 
 def test_tasks_and_tables_are_late_with_their_pipeline(build: Any) -> None:
-    days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
+    days = [event for day in (10, 11, 12, 13) for event in models_on_day(build, day)]
     state = at(build.state(*days), "2025-11-16T08:00:00Z")
     assert set(_states(state, "shop", "shop.orders", "orders", "report").values()) == {"late"}
     found = [(item["kind"], item["subject"]) for item in findings_answer(state)["items"]]
@@ -347,7 +305,7 @@ def test_tasks_and_tables_are_late_with_their_pipeline(build: Any) -> None:
 
 
 def test_failed_pipeline_without_failed_task_blocks_its_tasks(build: Any) -> None:
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
     broken = build.run("FAIL", "shop-21", "shop", "06:00:00", kind=DAG)
     state = at(build.state(*days, broken), "2025-11-21T08:00:00Z")
     assert _states(state, "shop", "shop.orders", "orders", "report") == {
@@ -365,8 +323,8 @@ def test_pipeline_downstream_of_another_is_blocked(build: Any) -> None:
                          kind=TASK, reads=("db|report",), writes=("db|sums",))  # fmt: skip
         return [task | time, build.run("COMPLETE", f"m{day}", "mart", "07:00:00", kind=DAG) | time]
 
-    days = [event for day in (18, 19, 20) for event in (*_day(build, day), *other(day))]
-    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    days = [event for day in (18, 19, 20) for event in (*models_on_day(build, day), *other(day))]
+    failed = models_on_day(build, 21, failed="orders", skipped=("daily", "report"))
     state = at(build.state(*days, *failed), "2025-11-21T08:00:00Z")
     assert set(_states(state, "mart", "mart.sums", "sums").values()) == {"blocked"}
 
@@ -476,8 +434,8 @@ def test_dataset_with_rows_of_a_failed_run_is_unknown(writes: tuple[str, ...], b
 
 
 def test_gate_with_fresh_rejects_a_blocked_dataset(build: Any) -> None:
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="orders", skipped=("daily", "report"))
     state = at(build.state(*days, *failed), "2025-11-21T08:00:00Z")
     (gated,) = gate_answer(state, ["report"], '{"fresh": true}')["datasets"]
     stale = [found["subject"] for found in gated["violations"] if found["kind"] == "fresh"]
@@ -490,7 +448,7 @@ def test_gate_with_fresh_rejects_a_blocked_dataset(build: Any) -> None:
 
 
 def test_doctor_lists_a_late_pipeline_once_and_no_blocked_one(build: Any) -> None:
-    days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
+    days = [event for day in (10, 11, 12, 13) for event in models_on_day(build, day)]
     late = at(build.state(*days), "2025-11-16T08:00:00Z")
     assert [found["subject"] for found in _late(late)] == ["job:demo:shop"]
     weekly = [
@@ -498,98 +456,13 @@ def test_doctor_lists_a_late_pipeline_once_and_no_blocked_one(build: Any) -> Non
         | {"eventTime": f"2025-11-{day}T07:00:00Z"}
         for day in ("09", "10", "11", "12")
     ]
-    failed = _day(build, 14, failed="report")
+    failed = models_on_day(build, 14, failed="report")
     blocked = at(build.state(*days, *weekly, *failed), "2025-11-15T00:00:00Z")
     assert _states(blocked, "weekly") == {"weekly": "blocked"}
     assert "job:demo:weekly" not in [found["subject"] for found in _late(blocked)]
 
 
 def test_source_that_no_job_writes_is_unknown(build: Any) -> None:
-    state = at(build.state(*_day(build, 20)), "2025-11-20T08:00:00Z")
+    state = at(build.state(*models_on_day(build, 20)), "2025-11-20T08:00:00Z")
     health = health_of(state, find_node(state, "/in"))
     assert (health["state"], health["message"]) == ("unknown", "no job was reported to write it")
-
-
-_PRECEDENCE = get_args(HealthState)
-_MODELS = st.sampled_from((None, *_TABLES))
-_HISTORIES = st.lists(
-    st.tuples(_MODELS, st.sets(st.sampled_from(tuple(_TABLES)), max_size=2)), min_size=1, max_size=6
-)
-
-
-@pytest.mark.replay
-@settings(max_examples=40)
-@given(history=_HISTORIES, later=st.integers(0, 40))
-def test_all_answers_say_the_same_state(
-    history: list[tuple[str | None, set[str]]], later: int, build: Any
-) -> None:
-    events = [
-        event
-        for day, (failed, skipped) in enumerate(history, 10)
-        for event in _day(build, day, failed, tuple(skipped - {failed or ""}))
-    ]
-    state = at(build.state(*events), f"2025-11-{9 + len(history):02}T08:00:00Z")
-    state.now += later * 3_600_000_000
-    listed = {
-        item["id"]: item["health"]
-        for answer in (datasets_answer(state), jobs_answer(state), search_answer(state, "o"),
-                       graph_answer(state, "shop", up=9, down=9))
-        for item in answer.get("nodes", answer.get("items"))
-    }  # fmt: skip
-    names = {name for _, name in state.identity}
-    nodes = [*map(Node.of_job, state.jobs), *map(Node.of_dataset, set(state.identity))]
-    for node in nodes:
-        health = health_of(state, node)
-        assert node_answer(state, node_id(node))["health"] == health
-        assert listed.get(node_id(node), health) == health
-        assert lateness_answer(state, node_id(node))["health"] == health
-    shown = {node_id(node): health_of(state, node)["state"] for node in nodes}
-    _assert_lists_agree(state, shown)
-    affected = impact_answer(state, "/in")["affected"] if "/in" in names else ()
-    for item in affected:
-        assert item["health"] == health_of(state, find_node(state, item["id"]))
-    _assert_findings_agree(state, {node: health_of(state, node)["state"] for node in nodes})
-
-
-def _assert_lists_agree(state: State, shown: dict[str, HealthState]) -> None:
-    """Assert that lists, their filters and the metric agree with the states of the nodes."""
-    lists = {
-        "job": jobs_answer,
-        "dataset": datasets_answer,
-        "": lambda state, **filters: search_answer(state, "o", facets=True, **filters),
-    }
-    for kind, answer in lists.items():
-        listed = {item["id"] for item in answer(state)["items"]}
-        expected = Counter(shown[id_] for id_ in listed)
-        counts = {item["value"]: item["count"] for item in answer(state)["facets"]["state"]}
-        assert counts == expected
-        for name in get_args(HealthState):
-            found = {item["id"] for item in answer(state, state_=name)["items"]}
-            assert found == {id_ for id_ in listed if shown[id_] == name}
-            if kind:
-                assert counts_of_states(state)[kind, name] == expected[name]
-
-
-def _assert_findings_agree(state: State, states: dict[Node, str]) -> None:
-    """Assert that findings and states name the same problems, and that blocks have causes."""
-    found = findings_answer(state)["items"]
-    for item in found:
-        is_left_out = item["kind"] == "failed" and item["severity"] == "warning"
-        if is_left_out:
-            assert states[find_node(state, item["subject"])] in ("unknown", "blocked", "late")
-        elif item["kind"] in ("failed", "quality", "late"):
-            expected = {"failed": "failed", "quality": "failed_checks", "late": "late"}
-            shown = states[find_node(state, item["subject"])]
-            assert _PRECEDENCE.index(shown) <= _PRECEDENCE.index(expected[item["kind"]])
-    wrong = {"failed", "failed_checks", "blocked", "late"}
-    assert health_answer(state)["isHealthy"] is not bool(wrong.intersection(states.values()))
-    graph = graph_of(state, Level.TASK)
-    for node, condition in states.items():
-        if condition == "blocked" and node.type == "job" and graph.has_job(node.job_ref):
-            above = reach(graph, node, "up", -1)
-            by = {find_node(state, item["id"]) for item in health_of(state, node)["by"]}
-            assert by
-            assert by <= {
-                *above,
-                Node.of_job(generations_of(state).families.of(node.job_ref).jobs[0]),
-            }

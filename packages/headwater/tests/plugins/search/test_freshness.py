@@ -8,15 +8,15 @@ import pytest
 
 from headwater.plugins.search._freshness import datasets_freshness_answer
 from headwater.projection import State
-from packages.headwater.tests.health.test_states import _day
+from packages.headwater.tests.support.daily_models import models_on_day
 from packages.headwater.tests.support.moments import at
 
 
 @pytest.fixture
 def events(build: Any) -> list[dict[str, Any]]:
     """Return runs of a project on three days, of which the last failed at its second model."""
-    days = [event for day in (17, 18, 19, 20) for event in _day(build, day)]
-    return [*days, *_day(build, 21, failed="daily", skipped=("report",))]
+    days = [event for day in (17, 18, 19, 20) for event in models_on_day(build, day)]
+    return [*days, *models_on_day(build, 21, failed="daily", skipped=("report",))]
 
 
 def _listed(state: State, due: Any) -> list[str]:
@@ -48,8 +48,8 @@ def test_healthy_dataset_downstream_of_an_open_failure_is_at_risk(build: Any) ->
                   writes=("db|summary",)) | {"eventTime": f"2025-11-{day}T05:00:00Z"}
         for day in (17, 18, 19, 20, 21)
     ]  # fmt: skip
-    days = [event for day in (17, 18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="daily", skipped=("report",))
+    days = [event for day in (17, 18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="daily", skipped=("report",))
     state = at(build.state(*days, *other, *failed), "2025-11-21T08:00:00Z")
     summary = next(i for i in datasets_freshness_answer(state)["items"] if i["name"] == "summary")
     assert summary["health"]["state"] == "healthy"

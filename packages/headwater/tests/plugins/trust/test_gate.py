@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from headwater.documents import validated
 from headwater.errors import ConfigError, NotFoundError
 from headwater.health.states import health_of
 from headwater.lookup import find_dataset
-from headwater.plugins.trust.gate import Policy
 from headwater.plugins.trust.queries import gate_answer
 from headwater.projection import State
 from packages.headwater.tests.support.columns import IDENTITY, MASKED, makes, tagged
@@ -21,7 +17,6 @@ from packages.headwater.tests.support.graphs import DAG, TASK
 from packages.headwater.tests.support.moments import WEEK, at
 from packages.headwater.tests.support.reports import checked
 
-_EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "policy.yaml"
 NOW = "2025-11-21T12:00:00Z"
 _LOST = "started but sent no end event"
 
@@ -284,39 +279,6 @@ def test_order_of_events_does_not_change_the_response(build: Any) -> None:
     for order in permutations(events):
         state = at(build.state(*order, order[0]), NOW)
         assert gate_answer(state, ["raw", "model"]) == expected
-
-
-def test_example_has_every_key_and_starts_with_the_defaults() -> None:
-    body = yaml.safe_load(_EXAMPLE.read_text())
-    policy = validated(Policy, body, "policy")
-    assert set(body) == set(Policy.model_fields)
-    default = Policy()
-    for key in ("no_failed_runs", "quality_passed", "no_pii", "no_tainted"):
-        assert getattr(policy, key) is getattr(default, key) is True
-    assert validated(Policy, policy.model_dump(), "policy") == policy
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ([], r"policy: received \[\], expected an object of no_failed_runs, "),
-        (
-            {"no_pi": True},
-            r"received the key 'no_pi', expected only .* \(did you mean 'no_pii'\?\)",
-        ),
-        ({"fresh": "yes"}, "fresh: received 'yes', expected a valid boolean"),
-        ({"sources": "file:*"}, "sources: received 'file:.*', expected a valid list"),
-        ({"completeness": 0.9}, "completeness: received 0.9, expected a valid dictionary"),
-        (
-            {"completeness": {"code": 9}},
-            "completeness.code: received 9, expected less than or eq",
-        ),
-        ({"completeness": {"cod": 1}}, "did you mean 'code'"),
-    ],
-)
-def test_invalid_policy_error_names_the_key(body: Any, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        validated(Policy, body, "policy")
 
 
 @pytest.mark.parametrize("text", ["{", "[1", "[" * 100_000])

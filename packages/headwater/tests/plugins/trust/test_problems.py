@@ -14,7 +14,7 @@ from headwater.plugins.trust._problems import problems_answer
 from headwater.plugins.trust.finding_states import FindingStates, StoredState, _id
 from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
-from packages.headwater.tests.health.test_states import _day
+from packages.headwater.tests.support.daily_models import models_on_day
 from packages.headwater.tests.support.graphs import TASK
 from packages.headwater.tests.support.moments import at
 
@@ -24,8 +24,8 @@ _DBT = "Database Error in model orders (models/orders.sql)\n  no space left\n  c
 @pytest.fixture
 def state(build: Any) -> State:
     """Return a project whose first model failed, and a failed job on its own."""
-    days = [event for day in (18, 19, 20) for event in _day(build, day)]
-    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    days = [event for day in (18, 19, 20) for event in models_on_day(build, day)]
+    failed = models_on_day(build, 21, failed="orders", skipped=("daily", "report"))
     for event in failed:
         if event["job"]["name"] == "shop.orders":
             event["run"]["facets"]["errorMessage"] = {"message": _DBT, "programmingLanguage": "SQL"}
@@ -127,12 +127,12 @@ def test_lines_of_an_error_skip_headings_and_frames(error: str | None, lines: li
 
 
 def test_message_of_a_left_out_task_omits_its_error(build: Any) -> None:
-    failed = _day(build, 20, failed="orders", skipped=("daily", "report"))
+    failed = models_on_day(build, 20, failed="orders", skipped=("daily", "report"))
     for event in failed:
         if event["job"]["name"] == "shop.orders":
             event["run"]["facets"]["errorMessage"] = {"message": _DBT, "programmingLanguage": "SQL"}
-    later = _day(build, 21, skipped=("orders",))
-    state = at(build.state(*_day(build, 19), *failed, *later), "2025-11-21T08:00:00Z")
+    later = models_on_day(build, 21, skipped=("orders",))
+    state = at(build.state(*models_on_day(build, 19), *failed, *later), "2025-11-21T08:00:00Z")
     (finding,) = findings_answer(state)["items"]
     assert "no space left" in finding["message"]
     (problem,) = problems_answer(state)["items"]
