@@ -19,7 +19,8 @@ from headwater.server.openapi import document
 from packages.headwater.tests.support.asgi import asgi_client
 from packages.headwater.tests.support.generated_docs import check_written, table
 from packages.headwater.tests.support.marquez import Difference, Replay
-from packages.headwater.tests.support.marquez_reasons import REASONS, SIDES, reason_of
+from packages.headwater.tests.support.marquez_differences import SIDES
+from packages.headwater.tests.support.marquez_reasons import REASONS, reason_of
 from packages.headwater.tests.support.openapi_responses import CheckedClient, ResponseSchemas
 
 pytestmark = pytest.mark.replay
