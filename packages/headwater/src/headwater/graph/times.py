@@ -40,7 +40,7 @@ class Reading(NamedTuple):
     end: float
     """Writes that began later do not count."""
     proven: tuple[Generation, ...] = ()
-    """The generations that wrote the version which the reader reported."""
+    """The generations that wrote the version which the reader reported, oldest first."""
     is_streaming: bool = False
     """True if no write replaces another one: a stream gets all of them."""
     queried: Span | None = None
@@ -201,7 +201,7 @@ class Times:
         """
         span = self.of_reads(reader, name)
         queried = reader.query if name in reader.renamed.values() else None
-        proven = tuple(dict.fromkeys(g for g in writers if g is not reader.original))
+        proven = tuple(sorted({*writers} - {reader.original}, key=lambda g: g.order))
         if self.streams(reader, name):
             return Reading(span.start, span.end, proven, is_streaming=True)
         if not proven:
@@ -227,14 +227,15 @@ class Times:
         """Return the generations of one task, or slices of them, that a reader can depend on.
 
         `writing` has those that wrote the dataset, oldest first; `replaced` are partitions that do
-        not count. `reader` is None for the current contents.
+        not count. `reader` is None for the current contents. `writing` may have thousands, so the
+        time must not depend on its length.
 
         The walk is from the newest write back, and ends at a finished write that replaced all
         earlier ones. `covered` are the partitions that later writes replaced; a generation whose
         partitions are all covered does not count.
         """
         # Each with the partitions that were replaced since.
-        counted: dict[Generation, set[str]] = {g: set() for g in writing if g in reading.proven}
+        counted = {g: set[str]() for g in reading.proven if writing and g.job == writing[0].job}
         last = bisect_right(writing, reading.end, key=lambda g: g.started)
         if any(g.is_complete and g.started > reading.end for g in counted):
             last = 0  # it replaced the others, and its clock disagrees with that of the reader

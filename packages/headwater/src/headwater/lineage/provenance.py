@@ -71,6 +71,18 @@ def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
     return only_datasets(name for edges in walked.values() for name in edges.reads) - written
 
 
+def flows_from_others(generations: Generations, generation: Generation) -> list[Flow]:
+    """Return the flows into a generation, without those between its own runs.
+
+    A walk upstream has cached all flows. If every input feeds every output, they are the same ones,
+    because then no flow leads from one run to another within the generation.
+    """
+    whole = generation.original if generation.is_slice else generation
+    if whole.edges.is_cross_product:
+        return generations.flows(generation)
+    return generations.flows_into(generation)
+
+
 def has_own_rows_before(flow: Flow, generation: Generation, horizon: int) -> bool:
     """Return True if a generation gets rows of a table that it writes from before a horizon.
 
@@ -102,7 +114,7 @@ def deleted_sources(generations: Generations, walked: Walked) -> models.DeletedS
     if (horizon := generations.state.horizon) is None:
         return None
     for generation in walked:
-        for flow in generations.flows_into(generation):
+        for flow in flows_from_others(generations, generation):
             if flow.source in walked and has_own_rows_before(flow, generation, horizon[0]):
                 return {"before": shown_time(horizon[0]), "deletedAt": shown_time(horizon[1])}
     return None

@@ -28,7 +28,7 @@ from headwater.graph.nodes import Node, name_of, node_id, node_ref
 from headwater.graph.placeholders import is_job, only_datasets
 from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
-from headwater.lineage.provenance import deleted_sources, origin, sources_of
+from headwater.lineage.provenance import deleted_sources, flows_from_others, origin, sources_of
 from headwater.lineage.tags import Tags, dataset_tag
 from headwater.lookup import find_dataset
 from headwater.node_facets import kind_of, owners_of
@@ -127,7 +127,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
             if is_job(generation.job):
                 declared.append(_declared(generation, edges))
             continue
-        sources = [flow.source for flow in generations.flows_into(generation)]
+        sources = [flow.source for flow in flows_from_others(generations, generation)]
         input_versions = _written(generations, ((run, None) for g in sources for run in g.runs))
         for run in generation.runs:
             owner = generations.levels.owner(run, level)  # the run at the level, or itself

@@ -48,7 +48,13 @@ from headwater.health.models import Finding, Measure
 from headwater.health.recovery import is_recovered, unrepeated_write
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
-from headwater.lineage.provenance import deleted_sources, last_use, origin, sources_of
+from headwater.lineage.provenance import (
+    deleted_sources,
+    flows_from_others,
+    last_use,
+    origin,
+    sources_of,
+)
 from headwater.lineage.tags import Tags
 from headwater.lineage.taints import taints_in
 from headwater.lookup import find_dataset
@@ -237,7 +243,7 @@ def _until(
     """
     found: dict[JobRef, dict[DatasetName, float]] = defaultdict(dict)
     for generation in provenance:
-        for flow in generations.flows_into(generation):
+        for flow in flows_from_others(generations, generation):
             job, name = flow.source.job, flow.dataset
             if flow.source in provenance and is_job(job):
                 end = last_use(generations, flow, generation)
