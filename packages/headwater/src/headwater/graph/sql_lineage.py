@@ -31,12 +31,14 @@ from headwater.events import (
     Transformation,
 )
 from headwater.events.facets import Schema, Sql
+from headwater.graph.lifecycle import changes_of
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import records_of
 from headwater.sql.facet import misread_text_of, plan_text_of, text_of
 from headwater.sql.names import parts_of
 from headwater.sql.text import SqlText, input_of_table
+from headwater.stated_schemas import stated_columns
 
 if TYPE_CHECKING:
     from headwater.sql.reader import Origin, Origins, Script, Table
@@ -153,17 +155,20 @@ def text_of_run(state: State, run: Run) -> SqlText | None:
 
     Explicit lineage precedes the text, and so does a producer that reports filters and joins
     itself. Names in the text are completed by the namespace and schema of the run's first output,
-    or else of its first input.
+    or else of its first input. In a text of Spark, they are those that the catalog gives them.
     """
     facet, reported = run.code.get(Sql.KEY), {*run.outputs, *run.inputs}
     if not facet or run.lineage or not reported:
         return None
+    dialect = run.code.parsed(Sql).dialect
     if (text := _text_for_plan(run)) is not None:
-        return _text_of_plan(state, run, text)
+        # a query alone has no targets: the job may have changed its result before it was written
+        targets, others = _in_catalog(state, run.outputs), _in_catalog(state, run.inputs)
+        return SqlText.of(text, dialect, min(targets), targets | others) if targets else None
     text = text_of(facet)
     if text is None or any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
         return None
-    first, dialect = min(run.outputs or run.inputs), run.code.parsed(Sql).dialect
+    first = min(run.outputs or run.inputs)
     return SqlText.of(text, dialect, first, reported, is_only_target=len(run.outputs) == 1)
 
 
@@ -172,16 +177,6 @@ def _text_for_plan(run: Run) -> str | None:
     facet = run.code.get(Sql.KEY)
     omits = any(use.io_facets.get(ONLY_IN_TEXT) for use in run.inputs.values())
     return plan_text_of(facet) if omits else misread_text_of(facet)
-
-
-def _text_of_plan(state: State, run: Run, text: str) -> SqlText | None:
-    """Return a text of Spark, whose datasets have the names that the catalog gives them.
-
-    A query alone is not read, because the job may have changed its result before it was written.
-    """
-    targets, others = _in_catalog(state, run.outputs), _in_catalog(state, run.inputs)
-    dialect = run.code.parsed(Sql).dialect
-    return SqlText.of(text, dialect, min(targets), targets | others) if targets else None
 
 
 def _in_catalog(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
@@ -201,7 +196,7 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     if text is None:
         return None
     names = TextNames(state, run, text)
-    script = text.read(names.columns)
+    script = text.read(names.columns, names.stated)
     if isinstance(script, str):
         return None
     found = SqlLineage(script, names)
@@ -222,6 +217,7 @@ class TextNames:
 
     def __init__(self, state: State, run: Run, text: SqlText) -> None:
         self._state, self._run = state, run
+        self._primary = state.identity.primary
         self._has_failed = outcome(state, run).state is RunState.FAILED
         self._namespace = text.namespace
         self._tables = text.tables()
@@ -234,6 +230,9 @@ class TextNames:
             and self._has_whole_schema(run, name)
         )
         """The columns of each table whose whole schema is known, so that `*` can be expanded."""
+        self._stated = stated_columns(state, run, text, self._fields_of, text_of_run, changes_of)
+        self.stated = tuple((parts_of(name), tuple(own)) for name, own in self._stated.items())
+        """Columns of other tables, which only the texts of earlier runs state."""
 
     def are_reported(self, sources: Mapping[DatasetName, Set[DatasetName]], run: Run) -> bool:
         """Return True if a run reported all datasets of its text."""
@@ -257,7 +256,8 @@ class TextNames:
 
         Without a schema, a lower-case name is in upper case where the database stores names so.
         """
-        fields = self._fields_of(self.dataset(table))
+        dataset = self.dataset(table)
+        fields = self._fields_of(dataset) or self._stated.get(dataset.name, {})
         folded = name.upper() if self._tables.is_upper and name.islower() else name
         return fields.get(name.lower(), folded)
 
@@ -279,10 +279,9 @@ class TextNames:
         `name` is as the reader of the text returns it, often in lower case; `origins` are the
         columns that it comes from; `spellings` has the names as written in the text.
         """
-        if known := self._fields_of(self.dataset(table)).get(name.lower()):
-            return known
-        if name in spellings or name != name.lower():
-            return spellings.get(name, name)
+        known = self._fields_of(self.dataset(table)).get(name.lower())
+        if known or name in spellings or name != name.lower():
+            return known or spellings.get(name, name)
         same = (origin for origin in sorted(origins) if origin.column.lower() == name)
         return next((self.field(origin.table, name) for origin in same), self.field(table, name))
 
@@ -292,12 +291,8 @@ class TextNames:
         if field == EVERY_ROW and type_ == "DIRECT":  # into a column without a known name
             type_, subtype = "INDIRECT", "TRANSFORMATION"
         kind = Transformation(type_, subtype, None, masking)
-        namespace, name = self.dataset(origin.table)
         source = self.field(origin.table, origin.column)
-        return ColumnLink(field, namespace, name, source, (kind,), masking, "sql")
-
-    def _primary(self, name: DatasetName) -> DatasetName:
-        return self._state.identity.primary(name)
+        return ColumnLink(field, *self.dataset(origin.table), source, (kind,), masking, "sql")
 
     def _has_whole_schema(self, run: Run, name: DatasetName) -> bool:
         """Return False for schemas of dbt, which have only the columns of its YAML files."""

@@ -212,6 +212,7 @@ class State:
     revision: int = 0  # number of applied events; a cache key
     derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # until the next event
     generations: Any = field(default=None, compare=False)  # cache of headwater.graph
+    kept: dict[Any, Any] = field(default_factory=dict, compare=False)  # also after events
     changed_runs: Changes[RunKey] = field(default_factory=Changes, compare=False)
     changed_jobs: Changes[JobRef] = field(default_factory=Changes, compare=False)
     changed_names: Changes[DatasetName] = field(default_factory=Changes, compare=False)

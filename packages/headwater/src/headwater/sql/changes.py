@@ -21,7 +21,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 _CHANGES = re.compile(r"\b(?:create|drop|truncate|delete|alter|rename)\b", re.IGNORECASE)
-_ROLLBACK = re.compile(r"\brollback\b(?!\s+(?:\w+\s+)?to\b)", re.IGNORECASE)
+ROLLBACK = re.compile(r"\brollback\b(?!\s+(?:\w+\s+)?to\b)", re.IGNORECASE)
 _MOST = 50  # outputs; the text is searched for each of them
 _PART = r"""(?:[\w$]+|"[^"]+"|`[^`]+`|\[[^]]+])"""
 _NAME = rf"{_PART}(?:\s*\.\s*{_PART})*"
@@ -159,7 +159,7 @@ def changes_in(
     inputs. The facets are those of events: `lifecycleStateChange`, with FROM_SQL to mark them.
     Nothing is returned for a text that is rolled back or has more than 50 outputs.
     """
-    is_undone = _ROLLBACK.search(text)
+    is_undone = ROLLBACK.search(text)
     if len(targets) > _MOST or "$$" in text or is_undone or not _CHANGES.search(text):
         return {}
     listed = _QUOTED.sub("''", _NOISE.sub(" ", text)).split(";")

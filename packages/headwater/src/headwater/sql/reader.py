@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from headwater.plugin import load_all
 
@@ -70,6 +70,9 @@ class Arguments(NamedTuple):
     """The columns of tables, with lower-case names."""
     reported: frozenset[Table] = frozenset()
     """Tables that the run reported. A name without a schema is the only table with this name."""
+    stated: KnownColumns = ()
+    """The columns of tables that only SQL texts of earlier runs state, with lower-case names. A
+    table without columns exists, but its columns are unknown."""
 
 
 class Written(NamedTuple):
@@ -85,6 +88,24 @@ class Written(NamedTuple):
     """True if some of the used columns are unknown, or the tables to which they belong."""
     unplaced: frozenset[str] = frozenset()
     """The names, in lower case, of query columns that go into unknown columns by position."""
+
+
+class ColumnChange(NamedTuple):
+    """A change of the columns of a table by a statement, such as ALTER TABLE t ADD a int."""
+
+    table: Table
+    """ANY_TABLE if it is unknown which tables changed."""
+    kind: Literal["CREATE", "CREATE IF MISSING", "ADD", "REMOVE", "RENAME", "DROP", "UNKNOWN"]
+    """ADD, REMOVE and RENAME are changes of columns, and DROP is one of the table. After UNKNOWN,
+    the columns of the table are unknown."""
+    names: tuple[str, ...] = ()
+    """The columns, spelled as in the catalog; of RENAME, the former and the new name. None: they
+    are unknown."""
+    is_certain: bool = True
+    """False if the statement may not have run, as in a block."""
+
+
+ANY_TABLE: Table = ("", "", "")
 
 
 class Unread(NamedTuple):
@@ -109,6 +130,8 @@ class Script(NamedTuple):
     """The tables that a statement reads after an earlier one wrote them."""
     replaced: frozenset[Table] = frozenset()
     """Those of `passed` that no statement reads before."""
+    changes: tuple[ColumnChange, ...] = ()
+    """The changes of the columns of tables, in their order. Temporary tables have none."""
 
 
 TableParts = tuple[str, ...]

@@ -103,25 +103,25 @@ class SqlText(NamedTuple):
         others = frozenset(name for namespace, name in names if namespace == first[0])
         return cls(text, dialect, *first, others, is_only_target)
 
-    def read(self, known: KnownColumns = ()) -> Script | str:
+    def read(self, known: KnownColumns = (), stated: KnownColumns = ()) -> Script | str:
         """Return what the text reads and writes, or why it cannot be read.
 
-        `known` has the columns of tables, so that `*` can be expanded. The result is cached by the
-        plugin.
+        `known` has the columns of tables, so that `*` can be expanded, and `stated` those that only
+        earlier texts state. The result is cached by the plugin.
         """
-        arguments = self.arguments(known)
+        arguments = self.arguments(known, stated)
         if isinstance(arguments, str):
             return arguments
         assert (sql := reader()) is not None  # it knows the dialect
         found = sql.read_script(self.text, arguments)
         return found.reason if isinstance(found, Unread) else found
 
-    def arguments(self, known: KnownColumns = ()) -> Arguments | str:
+    def arguments(self, known: KnownColumns = (), stated: KnownColumns = ()) -> Arguments | str:
         """Return the arguments for reading the text, or why it cannot be read.
 
-        `known` has the columns of tables. The reason is a phrase that follows the name of a run. If
-        the text writes only `first`, a query without a target, as in a dbt model, defines that
-        table.
+        `known` and `stated` are those of `read`. The reason is a phrase that follows the name of a
+        run. If the text writes only `first`, a query without a target, as in a dbt model, defines
+        that table.
         """
         dialect = dialect_of(self.dialect, self.namespace)
         if dialect is None:
@@ -131,7 +131,7 @@ class SqlText(NamedTuple):
             return "two of its datasets differ in case only"
         target = parts_of(self.first) if self.is_only_target else None
         reported = frozenset(map(parts_of, self.others))
-        return Arguments(dialect, *tables.defaults, target, known, reported)
+        return Arguments(dialect, *tables.defaults, target, known, reported, stated)
 
     def tables(self) -> TableNames:
         """Return the names of the tables of the text."""

@@ -23,6 +23,7 @@ from headwater.projection import DatasetRecord, Run, State
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import FacetBook, unpack
 from headwater.runs.summary import newest_run
+from headwater.stated_schemas import definitions_of
 
 _SECONDS = 0.2
 """CPU time that a search spends on reading new SQL texts: about 3 ms each, 0.4 ms if stored."""
@@ -76,6 +77,9 @@ class NamedColumns:
     def update(self, names: Iterable[DatasetName], jobs: Iterable[JobRef]) -> None:
         """Add changed names of datasets, and jobs with a new newest run or SQL text."""
         self._names |= dict.fromkeys(names)
+        for key in self._state.changed_runs.since(self.revision) or ():
+            # an end without datasets, too, decides which columns the text of the run states
+            self._names |= dict.fromkeys(self._state.runs[key].reported_outputs)
         self.unread |= dict.fromkeys(ref for ref in jobs if self._has_text(ref))
         self.revision = self._state.revision
 
@@ -148,7 +152,7 @@ class NamedColumns:
         return changed
 
     def _are_inputs_changed(self, dataset: DatasetName) -> bool:
-        """Return True if the names, the schema or the kind of a dataset changed.
+        """Return True if the names, the schema, the kind or the definitions of a dataset changed.
 
         How the texts that use it are read depends on these. The first call is a change.
         """
@@ -156,7 +160,8 @@ class NamedColumns:
         facets = [
             record.facets.packed(key) for record in records for key in (Schema.KEY, _DBT_MODEL)
         ]
-        inputs = hash((*self._state.identity.names(dataset), *facets))
+        stated = definitions_of(self._state, dataset)
+        inputs = hash((*self._state.identity.names(dataset), *facets, stated))
         before = self._inputs.get(dataset)
         self._inputs[dataset] = inputs
         return inputs != before

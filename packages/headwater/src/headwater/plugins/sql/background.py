@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from headwater.errors import LogError
-from headwater.events import ONLY_IN_TEXT, JobRef
+from headwater.events import JobRef
 from headwater.events.facets import Schema, Sql
 from headwater.graph.sql_lineage import TextNames, text_of_run
 from headwater.identity import DatasetName
@@ -33,6 +33,7 @@ from headwater.projection.facet_books import FacetBook
 from headwater.projection.live import Live
 from headwater.settings import Settings
 from headwater.sql.facet import can_read_sql
+from headwater.stated_schemas import definitions_of, text_at_arrival
 from headwater.worker import ThreadedWorker
 
 if TYPE_CHECKING:
@@ -224,7 +225,8 @@ class SqlReader(ThreadedWorker):
         """
         records = records_of(state, dataset)
         schemas = (record.facets.packed(Schema.KEY) for record in records)
-        inputs = hash((*state.identity.names(dataset), *schemas))
+        stated = definitions_of(state, dataset)
+        inputs = hash((*state.identity.names(dataset), *schemas, stated))
         before = self._inputs.get(dataset)
         self._inputs[dataset] = inputs
         return inputs != before
@@ -354,10 +356,9 @@ def _readings(state: State, run: Run) -> Iterator[tuple[str, Arguments]]:
     """
     if (text := text_of_run(state, run)) is None:
         return
-    # Datasets that were added because only the text names them were not known at the arrival.
-    added = {name.name for name, use in run.inputs.items() if use.io_facets.get(ONLY_IN_TEXT)}
-    of_event = text._replace(others=text.others - added).arguments()
-    for arguments in (of_event, text.arguments(TextNames(state, run, text).columns)):
+    of_event = text_at_arrival(text, run).arguments()
+    names = TextNames(state, run, text)
+    for arguments in (of_event, text.arguments(names.columns, names.stated)):
         if not isinstance(arguments, str):
             yield text.text, arguments
 

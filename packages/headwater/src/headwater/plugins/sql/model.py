@@ -170,12 +170,23 @@ def read_query(
     found = reader.query(query)
     statement.has_unknown_columns |= reader.has_unknown_columns
     is_unknown = not found.is_whole or reader.has_unread_columns(query)
+    is_unknown |= _takes_all(query) and not session.stated.isdisjoint(statement.tables)
     statement.has_unknown_uses |= reader.has_unknown_uses or is_unknown
     statement.used |= reader.used
     statement.tables = list(dict.fromkeys(statement.tables))
     statement.files = list(dict.fromkeys(statement.files))
     statement.indirect = found.rows
     return found
+
+
+def _takes_all(query: exp.Expr) -> bool:
+    """Return True if a query uses all columns of a table, as by `*` or a natural join.
+
+    A table may have columns that no text states.
+    """
+    stars = (star for star in query.find_all(exp.Star) if not isinstance(star.parent, exp.Count))
+    joins = (join for join in query.find_all(exp.Join) if join.args.get("method"))
+    return any(True for _ in stars) or any(True for _ in joins)
 
 
 def name_columns(

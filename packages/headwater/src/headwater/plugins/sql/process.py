@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
-    from headwater.sql.reader import Arguments
+    from headwater.sql.reader import Arguments, KnownColumns
 
 _SECONDS = 1_800.0
 """Wall time for a batch of texts on a busy machine. The CPU time of a text is about 2 s at most."""
@@ -98,7 +98,7 @@ class ReaderProcess:
 
 
 def _plain(text: str, arguments: Arguments) -> list[Any]:
-    return [text, *arguments[:-1], sorted(arguments.reported)]
+    return [text, *arguments[:5], sorted(arguments.reported), arguments.stated]
 
 
 def _answer(line: bytes) -> bytes:
@@ -108,18 +108,23 @@ def _answer(line: bytes) -> bytes:
     from headwater.sql.reader import Arguments
 
     found: list[str | None] = []
-    for text, dialect, database, schema, target, known, reported in orjson.loads(line):
+    for text, dialect, database, schema, target, known, reported, stated in orjson.loads(line):
         arguments = Arguments(
             dialect,
             database,
             schema,
             tuple(target) if target else None,
-            tuple((tuple(table), tuple(names)) for table, names in known),
+            _known(known),
             frozenset(map(tuple, reported)),
+            _known(stated),
         )
         packed = pack(key_of(text, arguments), read_uncached(text, arguments))
         found.append(None if packed is None else b64encode(packed).decode())
     return orjson.dumps(found)
+
+
+def _known(plain: Any) -> KnownColumns:
+    return tuple((tuple(table), tuple(names)) for table, names in plain)
 
 
 def _run() -> None:

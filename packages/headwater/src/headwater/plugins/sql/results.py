@@ -19,7 +19,17 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from headwater.plugins.sql.steps import TOO_DEEP
-from headwater.sql.reader import Arguments, Kind, Origin, Origins, Script, Table, Unread, Written
+from headwater.sql.reader import (
+    Arguments,
+    ColumnChange,
+    Kind,
+    Origin,
+    Origins,
+    Script,
+    Table,
+    Unread,
+    Written,
+)
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -104,7 +114,8 @@ def _plain(result: Script | Unread) -> Any:
     spellings = {name: own for name, own in result.spellings.items() if name != own}
     same = [name for name, own in result.spellings.items() if name == own]
     between = [tables.of_all(sorted(found)) for found in (result.passed, result.replaced)]
-    rest = [result.is_complete, spellings, same, result.skipped, *between]
+    changes = [[tables.of(item.table), *item[1:]] for item in result.changes]
+    rest = [result.is_complete, spellings, same, result.skipped, changes, *between]
     flat = [[tables.of(own.table), own.column, kinds.of(own.kind)] for own in origins.items]
     return [list(tables.items), [tuple(kind) for kind in kinds.items], flat, written, used, *rest]
 
@@ -133,10 +144,14 @@ def _script(plain: Any) -> Script:
         for table, sources, columns, rows, flags, unplaced in plain[3]
     )
     used = frozenset((tables[table], name) for table, name in plain[4])
-    is_complete, spellings, same, skipped, *between = plain[5:]
+    is_complete, spellings, same, skipped, changes, *between = plain[5:]
     spelled = {**spellings, **{n: n for n in same}}
     passed, replaced = (frozenset(tables[number] for number in found) for found in between)
-    return Script(written, used, is_complete, spelled, tuple(skipped), passed, replaced)
+    changed = tuple(
+        ColumnChange(tables[table], kind, tuple(names), is_certain)
+        for table, kind, names, is_certain in changes
+    )
+    return Script(written, used, is_complete, spelled, tuple(skipped), passed, replaced, changed)
 
 
 class _Numbers(Generic[Item]):

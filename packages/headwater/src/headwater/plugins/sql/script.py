@@ -20,6 +20,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.helper import ensure_list
 
 from headwater.plugins.sql._cache import TextCache
+from headwater.plugins.sql._definitions import changes_of_text, column_changes, with_changes
 from headwater.plugins.sql._session_changes import (
     after_use,
     altered_columns,
@@ -31,8 +32,8 @@ from headwater.plugins.sql._session_changes import (
 from headwater.plugins.sql.model import Statement, after
 from headwater.plugins.sql.relations import NONE
 from headwater.plugins.sql.results import RESULTS, key_of
-from headwater.plugins.sql.session import Columns, Session, SessionTable, Temporary
-from headwater.plugins.sql.statements import defined_columns, read_statements, read_uses
+from headwater.plugins.sql.session import Session, SessionTable, Temporary
+from headwater.plugins.sql.statements import read_statements, read_uses
 from headwater.plugins.sql.steps import (
     LONGEST,
     Steps,
@@ -41,7 +42,16 @@ from headwater.plugins.sql.steps import (
     parse_statements,
     reason_of,
 )
-from headwater.sql.reader import Arguments, LocalNames, Origins, Script, Table, Unread, Written
+from headwater.sql.reader import (
+    Arguments,
+    ColumnChange,
+    LocalNames,
+    Origins,
+    Script,
+    Table,
+    Unread,
+    Written,
+)
 
 _QUERY = re.compile(r"(?>(?:\s+|--[^\n]*\n|/\*.*?\*/|\()*)(?:select|with)\b", re.I | re.S)
 _COMMENT = r"(?>(?:\s+|--[^\n]*\n|/\*.*?\*/)*)"
@@ -66,7 +76,6 @@ _MAY_NAME_COLUMNS = re.compile(
 )
 """Statements of `_NO_USES` that may name columns of existing tables, such as OPTIMIZE ZORDER BY."""
 
-_CREATE = re.compile(_COMMENT + r"create\b[^(;]*?\btable\b", re.I | re.S)
 _VARIABLES = re.compile(_COMMENT + r"(?:declare|set)\b", re.I)
 _BLOCK = re.compile(
     _COMMENT + r"(?:begin\b(?!\s*(?:tran|work|isolation|read|deferred|immediate|exclusive|not|$))"
@@ -106,15 +115,24 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
 
     The limits are those of `steps`: the length of the text, and the steps to read it.
     """
-    dialect, database, schema, target, known, reported = arguments
+    dialect, database, schema, target, known, reported, stated = arguments
     if len(text) > LONGEST:
         return Unread(f"it has more than {LONGEST:,} characters")
-    columns = {table: dict.fromkeys(names, "") for table, names in known}
+    columns = {table: dict.fromkeys(names, "") for table, names in (*stated, *known)}
     try:
         steps = Steps()
         parts = list(statements_of(text, dialect, steps))
         session = Session(
-            database, "", columns, {}, dialect, schema, reported=reported, steps=steps
+            database,
+            "",
+            columns,
+            {},
+            dialect,
+            schema,
+            reported=reported,
+            fixed=frozenset(table for table, _ in known),
+            stated=frozenset(table for table, _ in stated),
+            steps=steps,
         )
         target = target if len(parts) == 1 else None
         found = list(read_parts(parts, target, session))
@@ -142,6 +160,7 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
         skipped,
         frozenset(passed),
         frozenset(passed - read_first),
+        changes_of_text(text, (part.changes for part in found), has_skipped=bool(skipped)),
     )
 
 
@@ -279,6 +298,8 @@ class Part(NamedTuple):
     """The columns that it names besides those of `statements`."""
     swapped: tuple[Table, Table] | None
     """The tables that exchange their rows."""
+    changes: list[ColumnChange]
+    """The changes of the columns of tables."""
 
 
 def read_parts(parts: Iterable[str], target: Table | None, session: Session) -> Iterator[Part]:
@@ -306,13 +327,14 @@ def read_parts(parts: Iterable[str], target: Table | None, session: Session) -> 
         is_complete = bool(statements) or altered is not None or not _MAY_NAME_COLUMNS.match(sql)
         is_complete &= not _SELECT.search(condition)
         used = altered or _NO_COLUMNS
-        yield Part(sql, statements, is_complete, skipped, session, used, swapped)
-        session = _after(session, sql, statements, variables, is_certain=is_certain)
+        changes = column_changes(sql, statements, session, is_certain=is_certain)
+        yield Part(sql, statements, is_complete, skipped, session, used, swapped, changes)
+        session = with_changes(session, changes)
+        session = _after(session, statements, variables, is_certain=is_certain)
 
 
 def _after(
     session: Session,
-    sql: str,
     statements: list[Statement],
     variables: Temporary,
     *,
@@ -330,9 +352,6 @@ def _after(
         if not is_certain:
             temporary = _either(session.temporary, temporary)
         session = replace(session, temporary=temporary)
-    if _CREATE.match(sql):
-        defined = _defined(sql, statements, session)
-        session = replace(session, columns={**defined, **session.columns})
     if not is_certain:
         variables = _either(session.variables, variables)
     return replace(session, variables={**session.variables, **variables})
@@ -344,24 +363,6 @@ def _skipped(sql: str) -> Iterator[str]:
         yield moved
     elif not _NO_USES.match(sql) and (word := _WORD.match(sql)):
         yield word[1].upper()
-
-
-def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
-    """Return the columns of the tables that CREATE TABLE defines by a list or by a query.
-
-    `read` are the statements that `sql` was read as; none if it has only a list of columns. Later
-    statements of the script then know the columns.
-    """
-    found = {
-        statement.target: dict.fromkeys(statement.columns, "")
-        for statement in read
-        if statement.target and not statement.temporary and statement.has_all_columns
-    }
-    if not read and (defined := defined_columns(sql, session)):
-        table, layout = defined
-        if layout.columns and layout.is_whole:
-            found[table] = dict.fromkeys((name for name, _ in layout.columns), "")
-    return found
 
 
 def _without_blocks(sql: str) -> tuple[str, str, list[str]]:

@@ -88,6 +88,10 @@ class Session:
     """True if statements get a digest of their shape."""
     reported: frozenset[Table] = frozenset()
     """Tables whose columns may be unknown."""
+    fixed: frozenset[Table] = frozenset()
+    """Tables whose columns a producer reported. Statements of the script do not change them."""
+    stated: frozenset[Table] = frozenset()
+    """Tables whose columns in `columns` only the texts of earlier runs state."""
     steps: Steps = field(default_factory=Steps, compare=False)
     """The steps that remain for reading the statement or script."""
 

@@ -93,21 +93,6 @@ def read_statements(sql: str, session: Session) -> list[Statement]:
         raise UnreadError(f"unsupported form: {type(error).__name__}: {error}") from None
 
 
-def defined_columns(sql: str, session: Session) -> tuple[Table, SessionTable] | None:
-    """Return a table that CREATE TABLE defines, without a query, with its columns.
-
-    Raises:
-        SqlglotError, UnreadError: the statement cannot be parsed.
-
-    None for a statement of another kind, or with a query.
-    """
-    parsed = parsed_statement(sql, session.dialect, session.steps)
-    if not isinstance(parsed, exp.Create) or parsed.kind != "TABLE" or parsed.expression:
-        return None
-    session.spell(parsed)
-    return session.table(target_of(parsed.this)[0]), _layout(parsed, session)
-
-
 def _of_redshift(sql: str, session: Session) -> Statement | None:
     """Return what UNLOAD or ALTER TABLE APPEND reads and writes.
 
@@ -191,11 +176,11 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
             statement.has_all_columns = False
         statement.layout = SessionTable(is_whole=statement.has_all_columns)
     else:
-        statement.layout = _layout(parsed, session)
+        statement.layout = layout_of(parsed, session)
     return statement
 
 
-def _layout(parsed: exp.Create, session: Session) -> SessionTable:
+def layout_of(parsed: exp.Create, session: Session) -> SessionTable:
     """Return the columns of a table definition, which may name another table by LIKE.
 
     Its columns have no origins, because the definition fills nothing.

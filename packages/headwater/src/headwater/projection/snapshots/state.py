@@ -72,6 +72,7 @@ def gc_paused() -> Iterator[None]:
 def save(log: EventLog, state: State, seq: int) -> None:
     """Store the state of all events up to `seq`, without values that depend on the present."""
     stored = replace(state, now=0, stale_before=0, is_past=False, derived={}, generations=None)
+    stored.kept = {}
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as file:
         _Writer(file, protocol=5).dump(stored)
