@@ -55,9 +55,8 @@ def test_reference_without_a_job_or_a_run_is_not_a_parent() -> None:
 
 
 def test_equal_facets_are_parsed_once() -> None:
-    books = [FacetBook(), FacetBook()]
-    for time, book in enumerate(books):
-        book.put({"tags": {"tags": [{"key": "k"}]}}, Stamp(time, ""))
+    tags = {"tags": {"tags": [{"key": "k"}]}}
+    books = [FacetBook().put(tags, Stamp(time, "")) for time in range(2)]
     one, other = (book.parsed(Tags) for book in books)
     assert one is other
     assert one.tags == [Tag("k", "", "", "")]

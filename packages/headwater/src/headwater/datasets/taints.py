@@ -44,7 +44,7 @@ def tainted_datasets(state: State) -> list[DatasetName]:
     names = {
         state.identity.primary(record.name)
         for record in deadline.watched(state.datasets.values())
-        if any(str(key).startswith(_PREFIX) for key in record.facets.flat[::3])
+        if any(str(key).startswith(_PREFIX) for key in record.facets[::3])
     }
     return sorted(name for name in names if taints_of(state, name))
 

@@ -9,6 +9,7 @@ in the JSON, such as `inputs[0].name`; `digest` the hash of canonical JSON.
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 from typing import Any
 
@@ -69,7 +70,8 @@ def parse_event(body: Any, digest: str) -> Event:
     if kind == "dataset":
         return DatasetEvent(time, digest, _dataset(event.get("dataset"), "dataset", None))
     job = _object(event.get("job"), "job")
-    ref = JobRef(_text(job.get("namespace"), "job.namespace"), _text(job.get("name"), "job.name"))
+    namespace = sys.intern(_text(job.get("namespace"), "job.namespace"))  # repeated by many jobs
+    ref = JobRef(namespace, _text(job.get("name"), "job.name"))
     facets = _facets(job.get("facets"))
     ref = canonical_job(ref, facets)
     inputs = _datasets(event.get("inputs"), "inputs", "inputFacets")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
@@ -478,5 +479,5 @@ def _reference(facet: Json) -> Reference | None:
     job, run_id = _object(facet.get("job")), _object(facet.get("run")).get("runId")
     if not (is_name(job.get("namespace")) and is_name(job.get("name"))):
         return None
-    ref = JobRef(job["namespace"], job["name"])
+    ref = JobRef(sys.intern(job["namespace"]), job["name"])
     return Reference(ref, run_id_of(run_id) if is_name(run_id) else None)

@@ -8,6 +8,7 @@ that others may use for another dataset, such as that of a table in an in-memory
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -68,7 +69,8 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
         path = (uri[3] or "").rstrip("/")
         spelled = _INSTANCE.sub(r"\1\3/\2", f"{rule.scheme}://{_authority(rule, uri[2])}{path}")
         spelled = spelled.replace(".blob.", ".dfs.", 1) if rule.scheme == "abfss" else spelled
-        return DatasetName(spelled, name if path else _path(rule, name))
+        # Many datasets share a namespace.
+        return DatasetName(sys.intern(spelled), name if path else _path(rule, name))
     if namespace == "bigquery":  # `p`.d.t, p:d.t of legacy SQL, and p.d.t$20260101 of a partition
         return DatasetName(namespace, _BIGQUERY.sub(r"\1.\2", name.replace("`", "")))
     if _DBFS.fullmatch(namespace):
@@ -79,7 +81,7 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
         return DatasetName("file", file if is_absolute else f"/{file}")
     if (catalog := _GLUE.fullmatch(namespace)) and (table := _GLUE_TABLE.fullmatch(name)):
         return DatasetName(f"arn:{catalog[1]}", "/".join(("table", *filter(None, table.groups()))))
-    return DatasetName(namespace, name)
+    return DatasetName(sys.intern(namespace), name)
 
 
 def _of_url(namespace: str, name: str) -> tuple[str, str]:

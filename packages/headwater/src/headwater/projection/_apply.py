@@ -126,8 +126,8 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     if is_new and (run.children or len(state.runs_by_id[event.run_id]) > 1):
         state.moved.add(job.ref, state.revision + 1)  # references may now resolve differently
     _set_times(run, event.type, stamp)
-    run.facets.put(event.run_facets, stamp)
-    run.code.put(select(event.job_facets, RUN_CODE), stamp)
+    run.facets = run.facets.put(event.run_facets, stamp)
+    run.code = run.code.put(select(event.job_facets, RUN_CODE), stamp, job.facets)
     _set_parent(state, run, event.run_facets.get(Parent.KEY), stamp, is_new=is_new)
     if facet := event.run_facets.get(JobDependencies.KEY):
         _add_dependencies(state, run, JobDependencies.parse(facet))
@@ -200,12 +200,12 @@ def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_
     parent_key = _run_key(named.run)
     if parent_key is None or parent_key == run.key:
         return
+    parent = run_record(state, parent_key)
     if run.parent is None or stamp > run.parent[0]:
         is_other = run.parent is None or run.parent[1] != parent_key
         if is_other and (not is_new or run.children):
             state.moved.add(run.key.job, state.revision + 1)
-        run.parent = (stamp, parent_key)
-    parent = run_record(state, parent_key)
+        run.parent = (stamp, parent.key)
     _add_child(state, parent, run.key)
     root = _run_key(named.root)
     if root is None or root in (parent_key, run.key):
@@ -214,8 +214,8 @@ def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_
         is_other = parent.root_hint is None or parent.root_hint[1] != root
         if is_other and (parent.children or set()) - {run.key}:
             state.moved.add(parent.key.job, state.revision + 1)
-        parent.root_hint = (stamp, root)
-    _add_child(state, run_record(state, root), parent_key, is_hint=True)
+        parent.root_hint = (stamp, run_record(state, root).key)
+    _add_child(state, run_record(state, root), parent.key, is_hint=True)
 
 
 def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) -> None:

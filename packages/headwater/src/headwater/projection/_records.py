@@ -41,13 +41,14 @@ def update_use(
     each run, in addition to the newest ones in the record.
     """
     name = update_dataset(state, item, stamp)
+    record = state.datasets[name]
     use = uses.setdefault(name, Use())
-    use.io_facets.put(item.io_facets, stamp)
-    use.dataset_facets.put(facets, stamp)
+    use.io_facets = use.io_facets.put(item.io_facets, stamp)
+    use.dataset_facets = use.dataset_facets.put(facets, stamp, record.facets)
     version = item.facets.get("version", {}).get("datasetVersion")
     if version is not None:
         _add_version(use, Version(stamp, str(version), pack(item.io_facets)))
-    return state.datasets[name]
+    return record
 
 
 def add_writer(state: State, record: DatasetRecord, run: Run) -> None:
@@ -99,7 +100,7 @@ def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
     exposures = record.facets.packed(DbtExposures.KEY)
-    record.facets.put(item.facets, stamp)
+    record.facets = record.facets.put(item.facets, stamp)
     state.structure_changes += record.facets.packed(DbtExposures.KEY) != exposures
     state.has_tags = state.has_tags or "tags" in item.facets
     for alias in (name, *symlinks_of(item)):
@@ -154,7 +155,7 @@ def update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:
         state.moved.add(ref, state.revision + 1)  # its own events replace inferred values
     job.first = stamp.time if job.first is None else min(job.first, stamp.time)
     job.last = stamp.time if job.last is None else max(job.last, stamp.time)
-    job.facets.put(facets, stamp)
+    job.facets = job.facets.put(facets, stamp)
     state.changed_jobs.add(ref, state.revision + 1)
     if job.facets.packed(JobType.KEY) != kind:
         state.moved.add(ref, state.revision + 1)
@@ -171,9 +172,13 @@ def job_record(state: State, ref: JobRef) -> Job:
 
 
 def run_record(state: State, key: RunKey) -> Run:
-    """Return the record of a run, a new one if there is none."""
+    """Return the record of a run, a new one if there is none.
+
+    References to a run use `key` of its record, so that equal keys are one object in memory.
+    """
     run = state.runs.get(key)
     if run is None:
+        key = RunKey(key.run_id, job_record(state, key.job).ref)
         run = state.runs[key] = Run(key)
         state.runs_by_id[key.run_id] = tuple(sorted((*state.runs_by_id.get(key.run_id, ()), key)))
         job_record(state, key.job).runs.add(key)

@@ -85,32 +85,34 @@ _parsed = lru_cache(maxsize=8_192)(_parse)
 _parsed_large = lru_cache(maxsize=16)(_parse)
 
 
-class FacetBook:
-    """Facets by name, where the newest wins.
+class FacetBook(tuple[Any, ...]):
+    """Facets by name, where the newest wins; immutable.
 
-    Every run has several books of few facets. They are stored as one flat tuple of names, stamps
-    and packed facets, which takes a third of the memory of a dict of pairs.
+    Every run has several books of few facets. A book is one flat tuple of names, stamps and packed
+    facets, which takes a third of the memory of a dict of pairs. Empty ones are one object.
     """
 
-    __slots__ = ("_flat",)
+    __slots__ = ()
 
-    def __init__(self, flat: tuple[Any, ...] = ()) -> None:
-        self._flat = flat
+    def put(self, facets: Facets, stamp: Stamp, shared: FacetBook | None = None) -> FacetBook:
+        """Return a book with the facets of one event, too.
 
-    def put(self, facets: Facets, stamp: Stamp) -> None:
-        """Add the facets of one event; for each name, the facet with the greatest stamp stays."""
+        For each name, the facet with the greatest stamp stays. A facet that equals that of
+        `shared`, by default this book, becomes the same object: most runs of a job report equal
+        facets, often long after each other.
+        """
         if not facets:
-            return
-        stamped = self.stamped()
+            return self
+        stamped, known = self.stamped(), self if shared is None else shared
         for name, facet in facets.items():
             if name not in stamped or stamp > stamped[name][0]:
-                stamped[name] = (stamp, pack(facet))
-        self._flat = tuple(part for name, value in stamped.items() for part in (name, *value))
+                packed, before = pack(facet), known.packed(name)
+                stamped[name] = (stamp, before if packed == before else packed)
+        return FacetBook(part for name, value in stamped.items() for part in (name, *value))
 
     def packed(self, name: str) -> bytes:
         """Return the newest facet of that name, packed; an empty one if there is none."""
-        flat = self._flat
-        found: bytes = flat[flat.index(name) + 2] if name in flat else _EMPTY
+        found: bytes = self[self.index(name) + 2] if name in self else _EMPTY
         return found
 
     def get(self, name: str) -> Json:
@@ -134,22 +136,19 @@ class FacetBook:
 
     def stamp_of(self, name: str) -> Stamp | None:
         """Return the stamp of the newest facet of that name."""
-        return self.stamped()[name][0] if name in self._flat else None
+        return self.stamped()[name][0] if name in self else None
 
     def has_any(self, names: Set[str]) -> bool:
         """Return True if there is a facet of one of the names."""
-        return bool(self._flat) and not names.isdisjoint(self._flat[::3])
+        return bool(self) and not names.isdisjoint(self[::3])
 
     def stamped(self) -> dict[str, tuple[Stamp, bytes]]:
         """Return every packed facet by name, with its stamp."""
-        flat = self._flat
-        return {flat[i]: (flat[i + 1], flat[i + 2]) for i in range(0, len(flat), 3)}
-
-    @property
-    def flat(self) -> tuple[Any, ...]:
-        """The argument that creates an equal book."""
-        return self._flat
+        return {self[i]: (self[i + 1], self[i + 2]) for i in range(0, len(self), 3)}
 
     def plain(self) -> Facets:
         """Return every facet by name."""
         return {name: unpack(packed) for name, (_, packed) in sorted(self.stamped().items())}
+
+
+NO_FACETS = FacetBook()

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from headwater.events import EventType, Facets, JobRef, Relation
 from headwater.events.facets import Reference
 from headwater.identity import DatasetName, Identity
-from headwater.projection.facet_books import FacetBook, Stamp
+from headwater.projection.facet_books import NO_FACETS, FacetBook, Stamp
 from headwater.recent import Changes
 
 
@@ -79,10 +79,10 @@ class Use:
     dataset itself, such as its schema, as this run reported them.
     """
 
-    io_facets: FacetBook = field(default_factory=FacetBook)
+    io_facets: FacetBook = NO_FACETS
     versions: tuple[Version, ...] = ()
     """The newest reported versions, oldest first: a task may commit to a table repeatedly."""
-    dataset_facets: FacetBook = field(default_factory=FacetBook)
+    dataset_facets: FacetBook = NO_FACETS
 
     @property
     def version(self) -> str | None:
@@ -110,8 +110,8 @@ class Run:
     children: set[RunKey] | None = None  # candidates; filtered when read
     upstream: set[Reference] | None = None  # of the jobDependencies facet, like downstream
     downstream: set[Reference] | None = None
-    facets: FacetBook = field(default_factory=FacetBook)
-    code: FacetBook = field(default_factory=FacetBook)  # of the job, as this run reported it
+    facets: FacetBook = NO_FACETS
+    code: FacetBook = NO_FACETS  # of the job, as this run reported it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     reported_outputs: dict[DatasetName, Use] = field(default_factory=dict)
     lineage: set[bytes] | None = None  # packed explicit lineage facets; their entries are merged
@@ -151,7 +151,7 @@ class Job:
     ref: JobRef
     first: int | None = None
     last: int | None = None
-    facets: FacetBook = field(default_factory=FacetBook)
+    facets: FacetBook = NO_FACETS
     runs: set[RunKey] = field(default_factory=set)
     declared: Declared | None = None
     parents: set[JobRef] = field(default_factory=set)
@@ -167,7 +167,7 @@ class DatasetRecord:
     name: DatasetName
     first: int
     last: int
-    facets: FacetBook = field(default_factory=FacetBook)
+    facets: FacetBook = NO_FACETS
     readers: set[RunKey] = field(default_factory=set)
     writers: set[RunKey] = field(default_factory=set)
     declaring: set[JobRef] | None = None

@@ -199,6 +199,20 @@ def test_equal_facets_share_one_object(build: Any, monkeypatch: pytest.MonkeyPat
     assert len({id(use.dataset_facets.stamped()["schema"][1]) for use in uses}) == 1
 
 
+def test_later_runs_share_facets_and_keys_with_earlier_ones(
+    build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Between two runs of a job, those of many others replace all recent facets.
+    monkeypatch.setattr(facet_books, "_interned", lru_cache(0)(facet_books._interned.__wrapped__))
+    fields = {f"column_{number}": "int" for number in range(50)}
+    state = build.state(*(wrote(build, f"{hour:02}", schema(**fields)) for hour in range(3)))
+    uses = [use for run in state.runs.values() for use in run.outputs.values()]
+    assert len(uses) == 3
+    assert len({id(use.dataset_facets.packed("schema")) for use in uses}) == 1
+    assert len({id(key.job) for key in state.runs}) == 1
+    assert len({id(key.job.namespace) for key in state.runs}) == 1
+
+
 _FIELDS = st.sets(st.sampled_from("abc"), min_size=1)
 _WRITES = st.tuples(
     st.integers(8, 12), st.sampled_from((SPARK, PYTHON)), _FIELDS, st.sampled_from(("i", "l"))

@@ -222,8 +222,7 @@ _FIELDS = st.one_of(st.none(), st.dictionaries(st.sampled_from("abc"), _FIELD))
 
 @given(facet=st.fixed_dictionaries({}, optional={"fields": _FIELDS, "dataset": _INPUTS}))
 def test_index_and_queries_read_the_same_column_names(facet: dict[str, Any]) -> None:
-    book, whole = FacetBook(), parse_columns(facet)
-    book.put({"columnLineage": facet}, Stamp(0, ""))
+    book, whole = FacetBook().put({"columnLineage": facet}, Stamp(0, "")), parse_columns(facet)
     assert list(_columns.described_columns(book)) == list(whole.columns)
     assert _columns._sources(book.packed("columnLineage")) == {
         (canonical_name(link.namespace, link.name), link.field) for link in whole.links

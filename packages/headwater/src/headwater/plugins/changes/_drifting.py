@@ -74,9 +74,9 @@ def _packed_schemas(state: State, name: DatasetName) -> Iterator[bytes]:
                 yield pack(facet)
         for run in record.writers:
             book = runs[run].outputs[record.name].dataset_facets
-            if key in book.flat:
+            if key in book:
                 yield book.packed(key)
         for run in record.readers:
             book = runs[run].inputs[record.name].dataset_facets
-            if key in book.flat:
+            if key in book:
                 yield book.packed(key)

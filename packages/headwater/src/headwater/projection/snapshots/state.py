@@ -121,7 +121,7 @@ class _Writer(pickle.Pickler):
     dispatch_table = {
         **dict.fromkeys(_BY_FIELDS, lambda value: _fields_of(value)),
         Changes: lambda _: (Changes, ()),  # nothing was read from a restored state before
-        FacetBook: lambda book: (FacetBook, (book.flat,) if book.flat else ()),
+        FacetBook: lambda book: (FacetBook, (tuple(book),)),
         EventType: lambda type_: (EventType, (type_.value,)),  # before 3.11.4 it refers to getattr
     }
 
