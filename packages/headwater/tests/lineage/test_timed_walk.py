@@ -93,6 +93,23 @@ def test_tree_of_pipelines_follows_times_through_their_tasks(build: Any) -> None
     assert down == {"fixes": [{"fix": [{"orders": [late]}]}]}
 
 
+def test_file_of_a_folder_that_another_pipeline_reads_is_not_inside_its_pipeline(
+    build: Any,
+) -> None:
+    """The writer alone uses the file itself, but the folder's reader has the contents too."""
+    file = "s3://lake|trips/day=1"
+    state = build.state(
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|raw",), writes=(file,)),
+        build.run("COMPLETE", "2", "load", "09:00:00", reads=(file,), writes=(file, "db|sums")),
+        build.run("COMPLETE", "3", "report", "10:00:00", reads=("s3://lake|trips",)),
+    )
+    (sums, part) = names(tree_answer(state, "demo/load", "down", level="pipeline")["down"])["load"]
+    assert sums == {"sums": []}
+    assert {"trips": [{"report": []}]} in part["trips/day=1"]
+    path = path_answer(state, "db/raw", "demo/report", level="pipeline")["path"]
+    assert [node["name"] for node in path] == ["raw", "load", "trips/day=1", "trips", "report"]
+
+
 def test_columns_follow_the_times_of_runs(build: Any) -> None:
     events = [
         build.run("COMPLETE", number, job, time, reads=(source,), writes=(target,))

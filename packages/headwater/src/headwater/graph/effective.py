@@ -142,10 +142,11 @@ class PipelineGraph:
         return set() if is_result else self._graph.readers_of(name)
 
     def _is_inner(self, name: DatasetName) -> bool:
-        """Return True if one job alone writes and reads a dataset that no link leads to."""
+        """Return True if one job alone uses a dataset, and no link connects it with another one."""
         writers = self._graph.writers_of(name)
         has_one_user = len(writers) == 1 and writers == self._graph.readers_of(name)
-        return has_one_user and not self.linked(Node.of_dataset(name), "up")
+        node = Node.of_dataset(name)
+        return has_one_user and not (self.linked(node, "up") or self.linked(node, "down"))
 
 
 Graph = LevelGraph | EffectiveGraph | PipelineGraph
