@@ -151,7 +151,7 @@ def derivations(state: State) -> Iterator[JobRef]:
 
 def derivations_of(state: State, name: DatasetName, side: Side) -> set[JobRef]:
     """Return the derivations that may read or write a dataset."""
-    return (derivations_reading if side == "reads" else derivations_writing)(state, name)
+    return (_derivations_reading if side == "reads" else derivations_writing)(state, name)
 
 
 def derivations_writing(state: State, name: DatasetName) -> set[JobRef]:
@@ -168,7 +168,7 @@ def derivations_writing(state: State, name: DatasetName) -> set[JobRef]:
     return {derivation(name)} if is_derived else set()
 
 
-def derivations_reading(state: State, name: DatasetName) -> set[JobRef]:
+def _derivations_reading(state: State, name: DatasetName) -> set[JobRef]:
     """Return the derivations that may get data from a dataset.
 
     These are the derivations of the datasets that are stated to get data from it; if it is written,

@@ -88,7 +88,7 @@ class Levels:
         job = self._state.jobs.get(ref)
         if job is None or len(visited) > _HIGHEST_TREE:
             return Level.QUERY
-        stated = stated_level(job)
+        stated = _stated_level(job)
         if stated is not None:
             return stated
         if any(self._is_query(child) for child in (job.children or set()) - visited):
@@ -101,10 +101,10 @@ class Levels:
         return Level.PIPELINE if job.children else Level.QUERY
 
     def _is_query(self, ref: JobRef) -> bool:
-        return stated_level(self._state.jobs[ref]) is Level.QUERY
+        return _stated_level(self._state.jobs[ref]) is Level.QUERY
 
 
-def stated_level(job: Job) -> Level | None:
+def _stated_level(job: Job) -> Level | None:
     """Return the level that the jobType facet states; None if it states none.
 
     A type of dbt that is no job or project, such as a model, is a task. Other unknown types are

@@ -46,18 +46,18 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
     """
     generations = generations_of(state)
     mixed = generations.jobs_where(
-        "mixed", lambda ref: bool(mixes_of(state, ref)), _may_have_labels
+        "mixed", lambda ref: bool(_mixes_of(state, ref)), _may_have_labels
     )
     found: dict[JobRef, tuple[Mix, ...]] = {}
     for ref in sorted(mixed):
         parents = sorted(state.jobs[ref].parents)
         if not any(parent in mixed for parent in parents):
             silent = (parent for parent in parents if state.jobs[parent].first is None)
-            found.setdefault(next(silent, ref), mixes_of(state, ref))
+            found.setdefault(next(silent, ref), _mixes_of(state, ref))
     yield from found.items()
 
 
-def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
+def _mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
     """Return the properties in which the runs of a job differ, such as two branches.
 
     The result is empty if all runs are of one branch and one environment. It is cached until runs

@@ -97,7 +97,7 @@ def decided_root(state: State, ref: JobRef) -> Run | None:
         for run in reversed(recent_roots(state, ref))
         if outcome(state, run).ended is not None
         or is_lost(state, run)
-        or is_running_stream(state, run)
+        or _is_running_stream(state, run)
     )
     newest = next(runs, None)
     if newest is None or not is_failed(state, newest):
@@ -105,7 +105,7 @@ def decided_root(state: State, ref: JobRef) -> Run | None:
     return running_stream(state, ref, outcome(state, newest).ended) or newest
 
 
-def is_running_stream(state: State, run: Run) -> bool:
+def _is_running_stream(state: State, run: Run) -> bool:
     """Return True if a run is a stream that is running."""
     return is_streaming(state, run) and outcome(state, run).state is RunState.RUNNING
 
@@ -121,7 +121,7 @@ def running_stream(state: State, ref: JobRef, since: int | None, until: float = 
             run
             for run in runs
             if (since or 0) <= (began_at(state, run) or 0) <= until
-            and is_running_stream(state, run)
+            and _is_running_stream(state, run)
         ),
         None,
     )
@@ -155,7 +155,7 @@ def _finished_with_failures(state: State, ref: JobRef) -> list[Run]:
             run
             for run in runs
             if parent_of(state, run) is not None
-            and (run.end is not None or is_running_stream(state, run) or is_failed(state, run))
+            and (run.end is not None or _is_running_stream(state, run) or is_failed(state, run))
         ]
         newest = max(below, key=partial(place_of_run, state), default=None)
         failed = [run for run in below if is_failed(state, run)]

@@ -67,7 +67,7 @@ def counts_of_states(state: State) -> Counter[tuple[str, HealthState]]:
     return Counter((node.type, states.of(node).state) for node in deadline.watched(nodes))
 
 
-def possibly_unhealthy(state: State) -> set[Node]:
+def _possibly_unhealthy(state: State) -> set[Node]:
     """Return all nodes that a failure or a failed check concerns, and possibly others.
 
     Nodes outside of this set have no failed job or check upstream, so their state needs no other
@@ -121,7 +121,7 @@ class NodeStates:
         if is_new_event or minute != self._now // _MINUTE:
             # Nothing is kept of a partial state: it has not all nodes that fail.
             is_partial = isinstance(state, PartialState)
-            concerned = set(self._found) if is_partial else possibly_unhealthy(state)
+            concerned = set(self._found) if is_partial else _possibly_unhealthy(state)
             self._restate(self._unsettled | concerned)
         if state.now < self._now or stale_after != self._stale_after:
             self._restate(set(self._found))

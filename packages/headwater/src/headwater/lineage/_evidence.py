@@ -55,7 +55,7 @@ class EdgeEvidence:
         its runs in the newest pipeline run with the edge count. An edge without a run is declared.
         """
         if self._level is Level.TASK:
-            found = newest_statements(self._generations, job.job_ref, source, target)
+            found = _newest_statements(self._generations, job.job_ref, source, target)
         else:
             runs, state = self._members(job), self._generations.state
             parts = uses_of_runs(state, runs[0].key, runs).of(source, target) if runs else ()
@@ -132,10 +132,10 @@ def statements_of_pair(
     """
     if job.type != "job" or "job" in (source.type, target.type):
         return Statements()
-    return newest_statements(generations, job.job_ref, source.dataset_name, target.dataset_name)
+    return _newest_statements(generations, job.job_ref, source.dataset_name, target.dataset_name)
 
 
-def newest_statements(
+def _newest_statements(
     generations: Generations, ref: JobRef, source: DatasetName | None, target: DatasetName | None
 ) -> Statements:
     """Return the statements about an edge of the newest generation of a task that has it.

@@ -31,7 +31,7 @@ from headwater.identity import DatasetName
 from headwater.projection import State
 from headwater.text import FILE_ENDING, counted, title_of_dataset
 
-MIN_SCORE = 50
+_MIN_SCORE = 50
 """Minimum score of a suggested pair, of 100."""
 _MOST_SHARED = 100  # datasets with one word or one set of columns; more identify nothing
 _PARTS = re.compile(r"[^/.:]+")
@@ -120,7 +120,7 @@ def suggested_pairs(state: State) -> list[Pair]:
 def likely_partner(state: State, name: DatasetName) -> Pair | None:
     """Return a written dataset with the most likely name under which only reads are reported.
 
-    Return None if no job writes the dataset, it is gone, or no name reaches MIN_SCORE. A name that
+    Return None if no job writes the dataset, it is gone, or no name reaches _MIN_SCORE. A name that
     shares a lookup key with more than _MOST_SHARED others is not compared by that key.
     """
     generations = generations_of(state)
@@ -154,7 +154,7 @@ def likely_namesake(state: State, name: DatasetName) -> Pair | None:
 def _most_likely(
     generations: Generations, orphan: _Orphan, partners: Collection[_Orphan]
 ) -> Pair | None:
-    """Return the most likely of some partners of a written dataset; None below MIN_SCORE.
+    """Return the most likely of some partners of a written dataset; None below _MIN_SCORE.
 
     Pairs that a user joined or separated are left out, and so are sources of the dataset.
     """
@@ -165,7 +165,7 @@ def _most_likely(
         if not state.identity.is_stated(name, partner.name)
         for evidence in (tuple(_evidence(orphan, partner)),)
     ]
-    likely = [pair for pair in pairs if pair.score >= MIN_SCORE]
+    likely = [pair for pair in pairs if pair.score >= _MIN_SCORE]
     if likely:  # a source of the dataset cannot be the same dataset
         walked = upstream_of(generations, generations.writing(name), name)
         sources = {source for edges in walked.values() for source in edges.reads}

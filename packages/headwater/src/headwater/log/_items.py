@@ -14,7 +14,7 @@ from headwater.redaction import Redactor
 MOST_REJECTED = 1_000
 """Rejected items after which the rest of an array is not read."""
 
-MOST_LISTED = 100
+_MOST_LISTED = 100
 """Rejected items that an answer lists."""
 
 
@@ -49,7 +49,7 @@ class Items:
             self.entries.append(entry_of(dump(item), item, self.redactor))
         except EventError as error:
             self.rejected += 1
-            if len(self.listed) < MOST_LISTED:
+            if len(self.listed) < _MOST_LISTED:
                 self.listed.append(Rejected(index, error.path, error.received, error.expected))
 
 

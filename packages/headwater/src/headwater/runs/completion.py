@@ -20,10 +20,10 @@ _BY_HAND = "a person may have marked it as successful"
 
 def has_failed_batch(run: Run) -> bool:
     """Return True if a batch of a dbt model failed, although a later one completed."""
-    return bool(run.facets.get(DbtRun.KEY)) and had_error_before_completion(run)
+    return bool(run.facets.get(DbtRun.KEY)) and _had_error_before_completion(run)
 
 
-def had_error_before_completion(run: Run) -> bool:
+def _had_error_before_completion(run: Run) -> bool:
     """Return True if a run reported an error, and in a later event that it completed."""
     return _is_before_completion(run, ErrorMessage.KEY)
 
@@ -45,7 +45,7 @@ def doubt_of_completion(run: Run) -> str | None:
         return f"completed while one of its tasks was running; {_BY_HAND}"
     if not run.facets.get(Airflow.KEY):
         return None
-    if had_error_before_completion(run):
+    if _had_error_before_completion(run):
         return f"reported an error, and later that it completed; {_BY_HAND}"
     major = str(run.facets.get("processing_engine").get("version")).partition(".")[0]
     is_old = not major.isdecimal() or major in ("0", "1", "2")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from headwater.errors import BodyError, TooLargeError
 from headwater.events import load
 
-MOST_VALUES = 400_000
+_MOST_VALUES = 400_000
 """Largest number of values in an event; most values take 70 to 250 bytes of memory."""
 
 _WINDOW = 1_048_576
@@ -73,7 +73,7 @@ def _check_end(start: bytes, rest: bytes) -> None:
         raise BodyError("$", "a repeated key `events`", "one array in `events`")
 
 
-def check_values(raw: bytes, most: int = MOST_VALUES) -> None:
+def check_values(raw: bytes, most: int = _MOST_VALUES) -> None:
     """Raise TooLargeError for more values than `most`, estimated from commas and brackets."""
     values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
     if values > most:
