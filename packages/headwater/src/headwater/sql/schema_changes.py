@@ -1,4 +1,4 @@
-"""The columns of a table after statements that change them, and the texts that may have some.
+"""The columns of a table after statements that change them, and texts with such statements.
 
 *Columns* are the names of all columns of a table in their order, spelled as in the catalog. They
 are None if they are unknown, and empty (MISSING) if there is no such table.

@@ -1,4 +1,4 @@
-"""What `harvest dbt` reads in the artifacts of dbt."""
+"""Tests of the models, tests and runs that `harvest dbt` reads from the artifacts of dbt."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ _DATABASE = re.compile(
 """Namespaces of databases that Spark reads through JDBC."""
 _SPARK = "/integration/spark"
 _CHANGE = re.compile(r"\.execute_(?:update|delete|optimize_table|restore_table)_command(?:\.|$)")
-"""Names of the listener for the statements of Delta Lake that it reports without datasets."""
+"""In the names of jobs: statements of Delta Lake that the listener reports without datasets."""
 _PARTITION = re.compile(r"\bpartition(?:ed\s+by)?\s*\(([^)]*)\)", re.IGNORECASE)
 
 
 def jobs_with_jdbc(generations: Generations, name: DatasetName) -> list[str]:
-    """Return the jobs of Spark that read a table of a database, so that a query may be unknown."""
+    """Return the jobs of Spark that read a table of a database, perhaps with an unknown query."""
     if not _DATABASE.match(name.namespace):
         return []
     state = generations.state
@@ -48,7 +48,7 @@ def jobs_with_jdbc(generations: Generations, name: DatasetName) -> list[str]:
 
 
 def statements_of_unknown_tables(generations: Generations, name: DatasetName) -> list[str]:
-    """Return the changes of unknown tables in the applications that use a dataset."""
+    """Return the jobs that changed unknown tables in the applications that use a dataset."""
     state, levels = generations.state, generations.levels
     applications = {
         owner.key: owner
